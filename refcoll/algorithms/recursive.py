@@ -1,0 +1,193 @@
+"""Recursive doubling and halving: exchange with the rank that differs in one bit.
+
+        000  001  010  011          in the round of distance d = 1, 2, 4, ...
+         +----+    +----+             rank r exchanges with rank r XOR d
+         +---------+                  (and 001 with 011)
+
+*Recursive doubling* exchanges whole vectors: after the round of distance d, each block of
+2d neighbouring ranks agrees on the block's sum.  Size 4: 0 - 1 and 2 - 3, then 0 - 2 and
+1 - 3; L = log2 N rounds, S L bytes.  For short vectors.
+
+*Halving, then doubling* (Rabenseifner) exchanges halves of what it still keeps: of the
+chunks lo..hi, the rank whose bit d is 0 keeps the lower half.  Size 4: rank 0 gives chunks
+2, 3 to rank 1 and keeps 0, 1; then gives 1 to rank 2 and keeps 0.  That was a
+reduce-scatter (S/2 + S/4 + ...); backwards in time it is the all-gather, and both are
+2 log2 N steps and 2(N-1)/N S bytes, which is least in both.
+
+*Folding* serves every N: with p = 2^floor(log2 N) and x = N - p, each even rank r < 2x
+first gives its vector to r + 1 and gets the result back at the end; the others are p ranks.
+
+Merged blocks are neighbours, so operands meet in rank order.
+(Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
+MPICH, 2005, sections 4.5 and 4.6.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from refcoll.algorithms.declaration import Algorithm, Lengths, one_chunk
+from refcoll.schedule import (
+    IDLE,
+    Chunks,
+    Copy,
+    Reduce,
+    Schedule,
+    Send,
+    on_ranks,
+    padded,
+    reverse,
+    then,
+)
+
+_PAPER = "Thakur, Rabenseifner and Gropp 2005"
+
+
+def doubling(rank: int, size: int) -> Schedule:
+    """All-reduce of one chunk among 2^k ranks.  Steps: k.  Sent: k S."""
+    for k in range(_log2(size)):
+        # Before this round the vector holds my block of 2^k ranks, in order.
+        other = rank ^ 1 << k
+        yield Send(0, other), Reduce(0, other)
+
+
+def halving(rank: int, size: int) -> Schedule:
+    """Reduce-scatter among 2^k ranks; rank r ends with chunk (bits of r reversed)."""
+    kept = range(size)
+    for k in range(_log2(size)):
+        # Before this round the chunks in ``kept`` hold my block of 2^k ranks, in order.
+        other, middle = rank ^ 1 << k, (kept.start + kept.stop) // 2
+        low, high = range(kept.start, middle), range(middle, kept.stop)
+        kept, given = (low, high) if rank < other else (high, low)
+        yield Send(given, other), Reduce(kept, other)
+
+
+def halving_doubling(rank: int, size: int) -> Schedule:
+    """All-reduce among 2^k ranks: halving, and the same backwards as an all-gather."""
+    return then(halving(rank, size), reverse(halving(rank, size), into=Copy))
+
+
+def folded(
+    core: Callable[[int, int], Schedule], whole: Chunks, rounds: int, rank: int, size: int
+) -> Schedule:
+    """``core``, which takes ``rounds`` steps among 2^k ranks, for any ``size``."""
+    extra = size - power_below(size)
+    if not extra:
+        yield from core(rank, size)
+        return
+    active = survivors(size)
+    yield _fold_in(whole, rank) if rank < 2 * extra else IDLE
+    yield from padded(on_ranks(active, core, rank), rounds)
+    yield _fold_out(whole, rank) if rank < 2 * extra else IDLE
+
+
+def _fold_in(whole: Chunks, rank: int) -> tuple[Send | Reduce]:
+    return (Reduce(whole, rank - 1),) if rank % 2 else (Send(whole, rank + 1),)
+
+
+def _fold_out(whole: Chunks, rank: int) -> tuple[Send | Copy]:
+    return (Send(whole, rank - 1),) if rank % 2 else (Copy(whole, rank + 1),)
+
+
+def recursive_doubling_all_reduce(rank: int, size: int) -> Schedule:
+    """Chunks: 1.  Steps: log2 p, two more where folded.  Sent: S log2 p, S more if folded."""
+    return folded(doubling, 0, _log2(size), rank, size)
+
+
+def rabenseifner_all_reduce(rank: int, size: int) -> Schedule:
+    """Chunks: p.  Steps: 2 log2 p, two more where folded.  Sent: 2(p-1)/p S, S if folded."""
+    return folded(halving_doubling, range(power_below(size)), 2 * _log2(size), rank, size)
+
+
+def power_below(size: int) -> int:
+    """The greatest power of two that is not above ``size``."""
+    return 1 << _log2(size)
+
+
+def survivors(size: int) -> Sequence[int]:
+    """The ranks that take part after folding: p of them."""
+    extra = size - power_below(size)
+    return [r for r in range(size) if r >= 2 * extra or r % 2]
+
+
+def _log2(size: int) -> int:
+    return size.bit_length() - 1
+
+
+# ---- claims ----------------------------------------------------------------------------
+
+
+def _place(rank: int, size: int) -> int | None:
+    """A rank's number among the survivors; None for one that sits out."""
+    extra = size - power_below(size)
+    if rank >= 2 * extra:
+        return rank - extra
+    return rank // 2 if rank % 2 else None
+
+
+def _folding(rank: int, size: int) -> bool:
+    return rank < 2 * (size - power_below(size))
+
+
+def _steps(rank: int, size: int, rounds: int) -> int:
+    core = 0 if _place(rank, size) is None else rounds
+    return core + 2 * _folding(rank, size)
+
+
+def _depth(size: int, rounds: int) -> int:
+    return rounds + 2 * (size > power_below(size))
+
+
+def _traffic(rank: int, size: int, lengths: Lengths, core: Callable[[int], int]) -> int:
+    """The core's traffic of a survivor, and the whole vector once each way where folded."""
+    place = _place(rank, size)
+    return (core(place) if place is not None else 0) + _folding(rank, size) * sum(lengths)
+
+
+def _doubling_traffic(rank: int, size: int, lengths: Lengths) -> int:
+    return _traffic(rank, size, lengths, lambda place: _log2(size) * sum(lengths))
+
+
+def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
+    """All but my final chunk one way; the nested blocks around it the other way."""
+
+    def core(place: int) -> int:
+        bits = _log2(size)
+        mine = int(f"{place:0{bits}b}"[::-1], 2) if bits else 0
+        nested = [mine >> k << k for k in range(bits)]
+        blocks = sum(sum(lengths[low : low + (1 << k)]) for k, low in enumerate(nested))
+        return sum(lengths) - lengths[mine] + blocks
+
+    return _traffic(rank, size, lengths, core)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="recursive_doubling",
+        collective="all_reduce",
+        schedule=recursive_doubling_all_reduce,
+        chunks=one_chunk,
+        steps=lambda rank, size: _steps(rank, size, _log2(size)),
+        depth=lambda size: _depth(size, _log2(size)),
+        sent=_doubling_traffic,
+        received=_doubling_traffic,
+        in_rank_order=True,
+        bandwidth_optimal="N <= 2",
+        source=_PAPER,
+        also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
+    ),
+    Algorithm(
+        name="rabenseifner",
+        collective="all_reduce",
+        schedule=rabenseifner_all_reduce,
+        chunks=power_below,
+        steps=lambda rank, size: _steps(rank, size, 2 * _log2(size)),
+        depth=lambda size: _depth(size, 2 * _log2(size)),
+        sent=_halving_traffic,
+        received=_halving_traffic,
+        in_rank_order=True,
+        bandwidth_optimal="N a power of two",
+        source=_PAPER,
+        also_known_as={"Open MPI": "6 rabenseifner", "MPICH": "reduce_scatter_allgather"},
+    ),
+)

@@ -1,0 +1,102 @@
+"""Ring: everyone passes one chunk to the right in every step.
+
+        0 --> 1 --> 2 --> 3        step t = 1, 2, ..., N-1 of the reduce-scatter:
+        ^                 |          rank r sends chunk r - t to rank r + 1
+        +-----------------+          and adds chunk r - t - 1 from rank r - 1   (all mod N)
+
+Size 4, chunk 0 on its way through the reduce-scatter, collecting one rank per hop:
+rank 1 sends x1; rank 2 sends x1+x2; rank 3 sends x1+x2+x3; rank 0 has x1+x2+x3+x0, all of
+it.  In the same steps chunk 1 goes 2, 3, 0, 1, and so on: every link is always busy.
+
+The all-gather then passes the finished chunks round the same ring.  Together they are the
+all-reduce: 2(N-1) steps of S/N bytes, 2(N-1)/N S per rank, which no schedule betters.
+(Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations,
+J. Parallel Distrib. Comput. 69 (2009).)
+
+The operands of chunk c meet in the order c+1, c+2, ..., c: the operator must commute.
+"""
+
+from __future__ import annotations
+
+from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank
+from refcoll.schedule import Copy, Reduce, Schedule, Send, then
+
+_PAPER = "Patarasuk and Yuan 2009"
+
+
+def ring_reduce_scatter(rank: int, size: int) -> Schedule:
+    """Rank r ends with chunk r, reduced over all ranks.
+
+    Chunks: N.  Steps: N-1.  Sent: S - |c_r|.  Received: S - |c_(r-1)|.
+    """
+    right, left = (rank + 1) % size, (rank - 1) % size
+    for t in range(1, size):
+        # Before step t, my chunk r - t holds the t ranks r - t + 1, ..., r.
+        yield Send((rank - t) % size, right), Reduce((rank - t - 1) % size, left)
+
+
+def ring_all_gather(rank: int, size: int) -> Schedule:
+    """Rank r starts with chunk r; all end with all chunks.
+
+    Chunks: N.  Steps: N-1.  Sent: S - |c_(r+1)|.  Received: S - |c_r|.
+    """
+    right, left = (rank + 1) % size, (rank - 1) % size
+    for t in range(size - 1):
+        # Before step t, I have the chunks r - t, ..., r.
+        yield Send((rank - t) % size, right), Copy((rank - t - 1) % size, left)
+
+
+def ring_all_reduce(rank: int, size: int) -> Schedule:
+    """Reduce-scatter, then all-gather.
+
+    Chunks: N.  Steps: 2(N-1).  Sent: 2S - |c_r| - |c_(r+1)|.  Received: 2S - |c_(r-1)| - |c_r|.
+    """
+    return then(ring_reduce_scatter(rank, size), ring_all_gather(rank, size))
+
+
+def all_but(chunk: int, lengths: Lengths) -> int:
+    """Elements in all chunks but one, which is named modulo their number."""
+    return sum(lengths) - lengths[chunk % len(lengths)]
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="ring",
+        collective="reduce_scatter",
+        schedule=ring_reduce_scatter,
+        chunks=chunk_per_rank,
+        steps=lambda rank, size: size - 1,
+        depth=lambda size: size - 1,
+        sent=lambda rank, size, c: all_but(rank, c),
+        received=lambda rank, size, c: all_but(rank - 1, c),
+        bandwidth_optimal="always",
+        source=_PAPER,
+        also_known_as={"Open MPI": "3 ring", "NCCL": "Ring"},
+    ),
+    Algorithm(
+        name="ring",
+        collective="all_gather",
+        schedule=ring_all_gather,
+        chunks=chunk_per_rank,
+        steps=lambda rank, size: size - 1,
+        depth=lambda size: size - 1,
+        sent=lambda rank, size, c: all_but(rank + 1, c),
+        received=lambda rank, size, c: all_but(rank, c),
+        bandwidth_optimal="always",
+        source=_PAPER,
+        also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring"},
+    ),
+    Algorithm(
+        name="ring",
+        collective="all_reduce",
+        schedule=ring_all_reduce,
+        chunks=chunk_per_rank,
+        steps=lambda rank, size: 2 * (size - 1),
+        depth=lambda size: 2 * (size - 1),
+        sent=lambda rank, size, c: all_but(rank, c) + all_but(rank + 1, c),
+        received=lambda rank, size, c: all_but(rank - 1, c) + all_but(rank, c),
+        bandwidth_optimal="always",
+        source=_PAPER,
+        also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring", "Gloo": "RING"},
+    ),
+)

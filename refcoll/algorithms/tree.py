@@ -1,0 +1,100 @@
+"""Binomial tree: in each round everyone who has it tells one more.
+
+        0 --------------> 4        L = ceil(log2 N) rounds; in the round of distance d
+        |  \\              | \\          d = 2^(L-1), ..., 2, 1
+        |   2--+          |  6--+      a rank r that 2d divides sends to r + d
+        1       3         5      7
+
+Size 4: 0 > 2, then 0 > 1 and 2 > 3.  After the round of distance d exactly the ranks that
+d divides have it.  The reduce is the broadcast backwards in time: 1 > 0 and 3 > 2, then
+2 > 0; rank r then holds the ranks r, ..., r + 2d - 1, so operands meet in rank order.
+
+Few steps, whole vectors: good for short ones.  The root sends all S bytes L times.
+"""
+
+from __future__ import annotations
+
+from refcoll.algorithms.declaration import Algorithm, log2_ceiling, one_chunk
+from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
+
+
+def binomial_broadcast(rank: int, size: int) -> Schedule:
+    """Rank 0's vector to everyone.
+
+    Chunks: 1.  Depth: L.  Steps: one per child, one for the parent.  Sent: S per child.
+    """
+    for k in reversed(range(log2_ceiling(size))):
+        distance = 1 << k
+        # Before this round exactly the ranks that 2 distance divides have the vector.
+        if rank % (2 * distance) == 0 and rank + distance < size:
+            yield (Send(0, rank + distance),)
+        elif rank % (2 * distance) == distance:
+            yield (Copy(0, rank - distance),)
+        else:
+            yield IDLE
+
+
+def binomial_reduce(rank: int, size: int) -> Schedule:
+    """The broadcast backwards: everyone's vectors merged on rank 0."""
+    return reverse(binomial_broadcast(rank, size), into=Reduce)
+
+
+def binomial_all_reduce(rank: int, size: int) -> Schedule:
+    """Reduce to rank 0, then broadcast.  Depth: 2L."""
+    return then(binomial_reduce(rank, size), binomial_broadcast(rank, size))
+
+
+def children(rank: int, size: int) -> int:
+    """How many k have 2^k < (lowest set bit of rank) and rank + 2^k < size."""
+    room = (size - 1 - rank).bit_length()
+    return min(room, (rank & -rank).bit_length() - 1) if rank else room
+
+
+def links(rank: int, size: int) -> int:
+    """A rank's neighbours in the tree: its children, and its parent unless it is the root."""
+    return children(rank, size) + (rank > 0)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="binomial",
+        collective="broadcast",
+        schedule=binomial_broadcast,
+        chunks=one_chunk,
+        steps=links,
+        depth=log2_ceiling,
+        sent=lambda rank, size, c: children(rank, size) * sum(c),
+        received=lambda rank, size, c: (rank > 0) * sum(c),
+        bandwidth_optimal="N <= 2",
+        source="Thakur, Rabenseifner and Gropp 2005, section 4.2",
+        also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
+    ),
+    Algorithm(
+        name="binomial",
+        collective="reduce",
+        schedule=binomial_reduce,
+        chunks=one_chunk,
+        steps=links,
+        depth=log2_ceiling,
+        sent=lambda rank, size, c: (rank > 0) * sum(c),
+        received=lambda rank, size, c: children(rank, size) * sum(c),
+        in_rank_order=True,
+        bandwidth_optimal="N <= 2",
+        source="Thakur, Rabenseifner and Gropp 2005, section 4.4",
+        also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
+    ),
+    Algorithm(
+        name="binomial",
+        collective="all_reduce",
+        schedule=binomial_all_reduce,
+        chunks=one_chunk,
+        steps=lambda rank, size: 2 * links(rank, size),
+        depth=lambda size: 2 * log2_ceiling(size),
+        sent=lambda rank, size, c: links(rank, size) * sum(c),
+        received=lambda rank, size, c: links(rank, size) * sum(c),
+        in_rank_order=True,
+        bandwidth_optimal="N <= 2",
+        source="Open MPI coll/base, allreduce nonoverlapping",
+        also_known_as={"Open MPI": "2 nonoverlapping"},
+    ),
+)

@@ -1,0 +1,31 @@
+"""What can go wrong, as exceptions."""
+
+from __future__ import annotations
+
+
+class RefcollError(Exception):
+    """Any error that refcoll raises on purpose."""
+
+
+class ArgumentError(RefcollError, ValueError):
+    """An argument that is wrong by itself: its name, its value and the remedy are said."""
+
+
+class DisagreementError(RefcollError):
+    """The ranks did not make the same call; the message says who said what."""
+
+
+class TransportError(RefcollError):
+    """A message was lost, late, of the wrong size, or its sender is gone."""
+
+
+class DeadlineError(TransportError, TimeoutError):
+    """A wait ended without what it waited for."""
+
+
+class PeerFailedError(TransportError):
+    """Another rank failed, so this one cannot go on."""
+
+
+class PoisonedError(RefcollError):
+    """The communicator has failed before; make a new one."""

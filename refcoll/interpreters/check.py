@@ -1,0 +1,290 @@
+"""Prove one instance of a program right, or show by an example that it is wrong.
+
+    verdict        what it says
+    bounds         every action names ranks and chunks that exist
+    race           no step writes what it also sends by Copy, or overwrites what it received
+    matching       every send has its receive, of the same chunks' lengths
+    deadlock       no rank waits for ever, however much a channel holds
+    undefined      nothing is sent or reduced into before it holds a value
+    result         every chunk ends with the contributors that the collective asks for,
+                   each exactly once
+    order          operands meet in rank order, if the program claims so
+
+The proof covers all inputs, lengths and timings: contributors are tracked as expression
+trees, not as numbers, and no event's outcome depends on when it happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from refcoll.interpreters.delivery import (
+    CAPACITIES,
+    DeadlockError,
+    Place,
+    Started,
+    UnmatchedError,
+    deliver,
+)
+from refcoll.interpreters.expression import MIXED, Expression, Expressions
+from refcoll.program import Program
+from refcoll.schedule import Copy, Reduce, ScheduleError, Send, incoming_goes_left, indices, peer
+
+VERDICTS = (
+    "bounds", "race", "matching", "deadlock", "undefined", "result", "order",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One verdict that does not hold, with a counterexample in words."""
+
+    verdict: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.message}"
+
+
+@dataclass
+class Report:
+    """What ``check`` found."""
+
+    title: str
+    failures: list[Failure] = field(default_factory=list)
+    capacity: float = 0
+    """The least number of messages that a channel must hold, so that nothing deadlocks."""
+    aligned: bool = True
+    """Whether both ends of every message have the same step number."""
+    in_rank_order: bool = True
+    """Whether every wanted result has its operands in rank order."""
+    values: list[dict[int, Expression]] = field(default_factory=list)
+    """Per rank, what each chunk ends with."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every verdict holds."""
+        return not self.failures
+
+    def failed(self, verdict: str) -> bool:
+        """Whether the verdict of that name does not hold."""
+        return any(failure.verdict == verdict for failure in self.failures)
+
+    def raise_for_failures(self) -> None:
+        """Raise ScheduleError with all failures, if there are any."""
+        if self.failures:
+            listed = "\n  ".join(str(failure) for failure in self.failures)
+            raise ScheduleError(f"{self.title} is wrong:\n  {listed}")
+
+
+def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
+    """Check ``program`` under each channel capacity until one suffices.
+
+    A program that needs buffering is reported under ``capacity`` and fails as a deadlock
+    if the first capacity given, by default rendezvous, does not suffice.
+    """
+    report = Report(program.title, _static_failures(program))
+    if report.failed("bounds"):
+        return report
+    stuck: list[Failure] = []
+    for capacity in capacities:
+        report.capacity = capacity
+        run = _Run(program)
+        try:
+            run.play(capacity)
+        except DeadlockError as error:
+            stuck.append(Failure("deadlock", f"with room for {capacity:g} messages: {error}"))
+            continue
+        except UnmatchedError as error:
+            run.failures.append(Failure("matching", str(error)))
+        run.judge()
+        report.failures += stuck[:1] + run.failures
+        report.aligned, report.values = run.aligned, run.memory
+        report.in_rank_order = run.in_rank_order
+        return report
+    report.failures += stuck[-1:]
+    return report
+
+
+# ---- step by step, without values ------------------------------------------------------
+
+
+def _static_failures(program: Program) -> list[Failure]:
+    return [
+        failure
+        for rank, graph in enumerate(program.graphs)
+        for node in graph
+        for failure in (
+            *_bounds(program, rank, node.number, node.actions),
+            *_races(rank, node.number, node.actions),
+        )
+    ]
+
+
+_AREAS = 3
+"""Areas a schedule may use: its vector and two of scratch."""
+
+
+def _bounds(
+    program: Program, rank: int, number: int, actions: Sequence[Send | Copy | Reduce]
+) -> Iterator[Failure]:
+    for action in actions:
+        where = f"rank {rank} step {number}: {action}"
+        if not 0 <= peer(action) < program.ranks:
+            yield Failure("bounds", f"{where} names a rank outside 0..{program.ranks - 1}")
+        for chunk in indices(action.chunks):
+            if not 0 <= chunk < _AREAS * program.chunks:
+                yield Failure("bounds", f"{where} names chunk {chunk} of {program.chunks}")
+
+
+def _races(
+    rank: int, number: int, actions: Sequence[Send | Copy | Reduce]
+) -> Iterator[Failure]:
+    sent = {i for a in actions if isinstance(a, Send) for i in indices(a.chunks)}
+    written: set[int] = set()
+    for action in actions:
+        if isinstance(action, Send):
+            continue
+        named = list(indices(action.chunks))
+        where = f"rank {rank} step {number}: {action}"
+        if isinstance(action, Copy):
+            for chunk in sorted(sent.intersection(named)):
+                yield Failure("race", f"{where} overwrites chunk {chunk}, which the step sends")
+            for chunk in sorted(written.intersection(named)):
+                yield Failure("race", f"{where} overwrites chunk {chunk}, just received")
+        if len(set(named)) < len(named):
+            yield Failure("race", f"{where} names a chunk twice")
+        written.update(named)
+
+
+# ---- with values -----------------------------------------------------------------------
+
+
+class _Run:
+    """One play of the program in which chunks hold expressions."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.failures: list[Failure] = []
+        self.aligned = True
+        self.in_rank_order = True
+        self.make = Expressions()
+        self.memory = [self._initial(rank) for rank in range(program.ranks)]
+        self.heard = [1 << rank for rank in range(program.ranks)]
+        self.flying: dict[Place, tuple[tuple[Expression | None, ...], int]] = {}
+
+    def _initial(self, rank: int) -> dict[int, Expression]:
+        held = ((c, self.program.before(rank, c)) for c in range(self.program.chunks))
+        return {c: self.make.leaf(who, c) for c, who in held if who is not None}
+
+    def play(self, capacity: float) -> None:
+        for event in deliver(self.program.graphs, capacity):
+            if isinstance(event, Started):
+                self._start(event.rank, event.node)
+            else:
+                self._finish(event.rank, event.node, event.partners)
+
+    def _start(self, rank: int, index: int) -> None:
+        for position, action in enumerate(self.program.graphs[rank][index].actions):
+            if isinstance(action, Send):
+                values = tuple(self.memory[rank].get(i) for i in indices(action.chunks))
+                self._require_defined(rank, index, action, values)
+                self.flying[rank, index, position] = values, self.heard[rank]
+
+    def _finish(self, rank: int, index: int, partners: Sequence[Place | None]) -> None:
+        actions = self.program.graphs[rank][index].actions
+        for action, origin in zip(actions, partners, strict=True):
+            if isinstance(action, Send) or origin is None:
+                continue
+            values, heard = self.flying.pop(origin)
+            self.heard[rank] |= heard
+            self._compare_ends(rank, index, action, origin)
+            for chunk, value in zip(indices(action.chunks), values, strict=False):
+                if value is not None:
+                    self._apply(rank, index, action, chunk, value)
+
+    def _apply(
+        self, rank: int, index: int, action: Copy | Reduce, chunk: int, value: Expression
+    ) -> None:
+        mine = self.memory[rank].get(chunk)
+        if isinstance(action, Copy):
+            self.memory[rank][chunk] = value
+        elif mine is None:
+            self._fail("undefined", rank, index, f"{action} reduces into empty chunk {chunk}")
+        elif incoming_goes_left(action, rank):
+            self.memory[rank][chunk] = self.make.merge(value, mine)
+        else:
+            self.memory[rank][chunk] = self.make.merge(mine, value)
+
+    def _require_defined(
+        self, rank: int, index: int, action: Send, values: Sequence[Expression | None]
+    ) -> None:
+        for chunk, value in zip(indices(action.chunks), values, strict=True):
+            if value is None:
+                self._fail("undefined", rank, index, f"{action} sends chunk {chunk}, still empty")
+
+    def _compare_ends(self, rank: int, index: int, action: Copy | Reduce, origin: Place) -> None:
+        source, node, position = origin
+        other = self.program.graphs[source][node]
+        sent = other.actions[position]
+        c = self.program.chunks
+        if [i % c for i in indices(action.chunks)] != [i % c for i in indices(sent.chunks)]:
+            self._fail(
+                "matching", rank, index, f"{action} meets {sent} of rank {source} step {other.number}"
+            )
+        self.aligned &= other.number == self.program.graphs[rank][index].number
+
+    def _fail(self, verdict: str, rank: int, index: int, message: str) -> None:
+        number = self.program.graphs[rank][index].number
+        self.failures.append(Failure(verdict, f"rank {rank} step {number}: {message}"))
+
+    # ---- the post-condition ------------------------------------------------------------
+
+    def judge(self) -> None:
+        """Compare what every rank ends with to what the collective asks for."""
+        for rank in range(self.program.size):
+            for chunk in range(self.program.chunks):
+                wanted = self.program.after(rank, chunk)
+                if wanted is not None:
+                    self._judge_chunk(rank, chunk, wanted)
+        if self.program.collective.synchronises:
+            self._judge_barrier()
+        claims = self.program.claims
+        if claims and claims.in_rank_order and not self.in_rank_order:
+            self.failures.append(Failure("order", "operands do not meet in rank order"))
+
+    def _judge_chunk(self, rank: int, chunk: int, wanted: frozenset[int]) -> None:
+        value = self.memory[rank].get(chunk)
+        if value is None:
+            self.failures.append(Failure("result", f"chunk {chunk} on rank {rank} is empty"))
+            return
+        bits = sum(1 << who for who in wanted)
+        if value.members != bits or value.repeated or value.chunk != chunk:
+            wrong = _wrong(value, wanted, chunk)
+            self.failures.append(
+                Failure("result", f"at the end chunk {chunk} on rank {rank} {wrong}")
+            )
+        self.in_rank_order &= value.in_rank_order
+
+    def _judge_barrier(self) -> None:
+        everyone = (1 << self.program.size) - 1
+        for rank in range(self.program.size):
+            if missing := everyone & ~self.heard[rank]:
+                unheard = [r for r in range(self.program.size) if missing >> r & 1]
+                self.failures.append(
+                    Failure("result", f"rank {rank} ends without having heard of {unheard}")
+                )
+
+
+def _wrong(value: Expression, wanted: frozenset[int], chunk: int) -> str:
+    """What is wrong with a value, in words: who is missing, doubled, or does not belong."""
+    if value.chunk == MIXED:
+        return f"mixes different chunks: {value}"
+    if value.chunk != chunk:
+        return f"holds chunk {value.chunk}"
+    held = value.contributors()
+    said = [f"lacks rank {who}" for who in sorted(wanted - held.keys())]
+    said += [f"has rank {who} {times} times" for who, times in sorted(held.items()) if times > 1]
+    said += [f"has rank {who}, which is not asked for" for who in sorted(held.keys() - wanted)]
+    return ", ".join(said)

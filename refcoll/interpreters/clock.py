@@ -1,0 +1,135 @@
+"""When every step ends, under the alpha-beta-gamma model.
+
+A message is *ready* when the steps at both its ends have started: nothing is assumed to be
+buffered, unless the program deadlocks without.  All messages of a step share the rank's one
+link out and one link in.  With *several ports* they pay their latencies together, with
+*one port* one after another:
+
+    several ports    arrival = ready + alpha + beta * (all elements that the step sends)
+                     the link in takes beta * elements of each, from ready + alpha on
+    one port         arrival = ready + the alpha + beta * elements of each, up to this one
+                     the link in takes alpha + beta * elements of each, one after another
+    end of a step    the last of these, + gamma * elements reduced
+
+With alpha = 1 and the rest 0 the last end is the *depth* (several ports): the longest chain
+of messages of which each waits for the one before; and the *rounds* that the schedule needs
+in its own order at one send and one receive a rank a round (one port).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from refcoll.chunks import Layout
+from refcoll.interpreters.delivery import (
+    CAPACITIES,
+    DeadlockError,
+    Place,
+    Started,
+    deliver,
+    remote,
+)
+from refcoll.program import Program
+from refcoll.schedule import Action, Reduce, Send, indices
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds per message (alpha), per element moved (beta) and per element reduced."""
+
+    alpha: float = 0
+    beta: float = 0
+    gamma: float = 0
+    ports: Literal["several", "one"] = "several"
+
+
+def finish_times(program: Program, layout: Layout, rates: Rates) -> list[float]:
+    """When each rank ends its last step, in the unit of ``rates``.
+
+    Raises DeadlockError for a program that waits for ever however much is buffered.
+    """
+    for capacity in CAPACITIES[:-1]:
+        try:
+            return _play(program, layout, rates, capacity)
+        except DeadlockError:
+            continue
+    return _play(program, layout, rates, CAPACITIES[-1])
+
+
+def _play(program: Program, layout: Layout, rates: Rates, capacity: float) -> list[float]:
+    clock = _Clock(program, layout, rates)
+    for event in deliver(program.graphs, capacity):
+        if isinstance(event, Started):
+            clock.start(event.rank, event.node)
+        else:
+            clock.finish(event.rank, event.node, event.partners)
+    return [max(ends, default=0) for ends in clock.ends]
+
+
+class _Clock:
+    def __init__(self, program: Program, layout: Layout, rates: Rates) -> None:
+        self.program, self.layout, self.rates = program, layout, rates
+        self.starts = [[0.0] * len(graph) for graph in program.graphs]
+        self.ends = [[0.0] * len(graph) for graph in program.graphs]
+        self.takes: dict[Place, float] = {}
+        """Per send: from ready to arrival."""
+
+    def start(self, rank: int, index: int) -> None:
+        """Note when the step starts, and how long each of its sends will take."""
+        node = self.program.graphs[rank][index]
+        self.starts[rank][index] = max((self.ends[rank][i] for i in node.after), default=0.0)
+        sends = {
+            position: self._size(action)
+            for position, action in enumerate(node.actions)
+            if isinstance(action, Send) and remote(action, rank)
+        }
+        so_far, everything = 0.0, self.rates.beta * sum(sends.values())
+        for position, size in sends.items():
+            so_far += self.rates.alpha + self.rates.beta * size
+            one_port = self.rates.ports == "one"
+            takes = so_far if one_port else self.rates.alpha + everything
+            self.takes[rank, index, position] = takes
+
+    def finish(self, rank: int, index: int, partners: Sequence[Place | None]) -> None:
+        """Note when the step ends."""
+        actions = self.program.graphs[rank][index].actions
+        messages = list(self._messages(rank, index, partners))
+        sends = [ready + self.takes[place] for action, place, ready in messages
+                 if isinstance(action, Send)]  # fmt: skip
+        receives = [
+            (ready + self.takes[origin], ready, self._size(action))
+            for action, origin, ready in messages
+            if not isinstance(action, Send)
+        ]
+        end = max([self._landed(self.starts[rank][index], sorted(receives)), *sends])
+        reduced = sum(self._size(action) for action in actions if isinstance(action, Reduce))
+        self.ends[rank][index] = end + self.rates.gamma * reduced
+
+    def _messages(
+        self, rank: int, index: int, partners: Sequence[Place | None]
+    ) -> Iterator[tuple[Action, Place, float]]:
+        """Each message of a step: its action here, the place of its send, when it is ready."""
+        started = self.starts[rank][index]
+        for position, action in enumerate(self.program.graphs[rank][index].actions):
+            if remote(action, rank):
+                partner = partners[position]
+                ready = max(started, self.starts[partner[0]][partner[1]]) if partner else started
+                here = (rank, index, position)
+                yield action, here if isinstance(action, Send) else partner or here, ready
+
+    def _landed(self, start: float, messages: Sequence[tuple[float, float, int]]) -> float:
+        """When the last of the messages (arrival, ready, size) has come through the link in."""
+        alpha, beta = self.rates.alpha, self.rates.beta
+        landed, drained = start, 0.0
+        for arrival, ready, size in messages:
+            if self.rates.ports == "one":
+                landed = max(landed + alpha + beta * size, arrival)
+            else:
+                drained = max(drained, ready + alpha) + beta * size
+                landed = max(landed, drained, arrival)
+        return landed
+
+    def _size(self, action: Action) -> int:
+        return sum(self.layout.length(i) for i in indices(action.chunks))

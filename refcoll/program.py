@@ -1,0 +1,94 @@
+"""A program: a collective, and what every rank does for it.
+
+Interpreters read programs.  The registry makes them from algorithms; anything else that
+can give one graph a rank (a foreign schedule file, a hand-written list of steps) can too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from refcoll.chunks import Layout, balanced, proportional
+from refcoll.collectives import COLLECTIVES, Collective
+from refcoll.graph import Graph, chained
+from refcoll.schedule import Step
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a program says it costs; see ``refcoll.algorithms.declaration.Algorithm``."""
+
+    steps: Callable[[int], int]
+    depth: int
+    sent: Callable[[int, Sequence[int]], int]
+    received: Callable[[int, Sequence[int]], int]
+    in_rank_order: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What each of ``size`` ranks, and ``helpers`` more, does to achieve ``collective``.
+
+    ``graph(rank)`` gives what a rank does; ``chunks`` is how many chunks its vector has.
+    """
+
+    name: str
+    collective: Collective
+    size: int
+    graph: Callable[[int], Graph]
+    chunks: int
+    root: int = 0
+    helpers: int = 0
+    weights: tuple[int, ...] | None = None
+    claims: Claims | None = None
+
+    @property
+    def ranks(self) -> int:
+        """All ranks, helpers included; those from ``size`` on own no input or output."""
+        return self.size + self.helpers
+
+    @cached_property
+    def graphs(self) -> tuple[Graph, ...]:
+        """What every rank does."""
+        return tuple(self.graph(rank) for rank in range(self.ranks))
+
+    @property
+    def title(self) -> str:
+        """The program in words, for messages."""
+        return f"{self.collective.name} by {self.name} on {self.size} ranks"
+
+    def layout(self, count: int) -> Layout:
+        """How a vector of ``count`` elements is cut for this program."""
+        if self.weights is not None and len(set(self.weights)) > 1:
+            return proportional(count, self.weights)
+        return balanced(count, self.chunks)
+
+    def owner(self, chunk: int) -> int:
+        """Whose chunk it is, in a collective that scatters or gathers; else nobody's, -1."""
+        return chunk if self.collective.scattered else -1
+
+    def before(self, rank: int, chunk: int) -> int | None:
+        """The rank whose contribution ``chunk`` holds on ``rank`` at the start, if any."""
+        if rank >= self.size:
+            return None
+        return self.collective.before(rank, self.owner(chunk), self.root)
+
+    def after(self, rank: int, chunk: int) -> frozenset[int] | None:
+        """The contributors that ``chunk`` on ``rank`` must end with, if it matters."""
+        if rank >= self.size:
+            return None
+        return self.collective.after(rank, self.owner(chunk), self.root, self.size)
+
+
+def from_steps(
+    collective: str, steps: Sequence[Iterable[Step]], chunks: int, name: str = "by hand"
+) -> Program:
+    """A program from one list of steps a rank: your own algorithm, to check or simulate.
+
+    Raises KeyError for a collective that does not exist.
+    """
+    graphs = tuple(chained(each) for each in steps)
+    return Program(name, COLLECTIVES[collective], len(graphs), graphs.__getitem__, chunks)
+

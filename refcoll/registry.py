@@ -1,0 +1,164 @@
+"""Which algorithms there are, and programs made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from refcoll.algorithms import (
+    barrier,
+    chain,
+    double_tree,
+    hierarchical,
+    parameter_server,
+    recursive,
+    reduce_scatter,
+    ring,
+    tree,
+)
+from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes
+from refcoll.collectives import COLLECTIVES
+from refcoll.errors import ArgumentError
+from refcoll.graph import Graph, chained
+from refcoll.program import Claims, Program
+from refcoll.schedule import on_ranks
+
+_FAMILIES = (
+    ring,
+    tree,
+    chain,
+    double_tree,
+    recursive,
+    hierarchical,
+    reduce_scatter,
+    parameter_server,
+    barrier,
+)
+ALGORITHMS: dict[tuple[str, str], Algorithm] = {
+    (algorithm.collective, algorithm.name): algorithm
+    for family in _FAMILIES
+    for algorithm in family.ALGORITHMS
+}
+DEFAULT_SEGMENTS = 8
+"""Pipeline depth where none is asked for."""
+
+
+def algorithms(collective: str | None = None, name: str | None = None) -> list[Algorithm]:
+    """All algorithms of that collective and that name; by default simply all."""
+    return [
+        each
+        for each in ALGORITHMS.values()
+        if collective in (None, each.collective) and name in (None, each.name)
+    ]
+
+
+def find(collective: str, name: str) -> Algorithm:
+    """The algorithm of that name.  Raises ArgumentError, naming those that there are."""
+    if collective not in COLLECTIVES:
+        raise ArgumentError(
+            f"collective={collective!r} does not exist; there are {_listed(COLLECTIVES)}"
+        )
+    if (collective, name) not in ALGORITHMS:
+        names = (each.name for each in algorithms(collective))
+        raise ArgumentError(
+            f"algorithm={name!r} does not exist for {collective}; there are {_listed(names)}"
+        )
+    return ALGORITHMS[collective, name]
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(sorted(names))
+
+
+def program(
+    collective: str,
+    name: str,
+    size: int,
+    *,
+    root: int = 0,
+    nodes: Nodes | None = None,
+    segments: int = DEFAULT_SEGMENTS,
+) -> Program:
+    """The algorithm on ``size`` ranks: what every interpreter reads.
+
+    ``root`` is for broadcast and reduce; ``nodes`` (by default one node) for hierarchical
+    algorithms; ``segments`` for pipelined ones.  Raises ArgumentError for a name or a value
+    that does not exist.
+    """
+    algorithm = find(collective, name)
+    if size < 1:
+        raise ArgumentError(f"size={size} must be at least 1")
+    if not 0 <= root < size:
+        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
+    if segments < 1:
+        raise ArgumentError(f"segments={segments} must be at least 1")
+    shape = (tuple(range(size)),) if nodes is None else _checked(nodes, size)
+    return _bound(algorithm, size, root, shape, segments)
+
+
+@lru_cache(maxsize=512)
+def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: int) -> Program:
+    given: dict[str, Any] = {"nodes": nodes, "segments": segments}
+    options = {name: given[name] for name in algorithm.options}
+    order = [(root + place) % size for place in range(size)]
+    schedule = partial(algorithm.schedule, **options)
+
+    def graph(rank: int) -> Graph:
+        steps = schedule(rank, size) if root == 0 else on_ranks(order, schedule, rank)
+        return chained(steps)
+
+    def place(rank: int) -> int:
+        return rank if rank >= size else (rank - root) % size
+
+    def steps(rank: int) -> int:
+        return algorithm.steps(place(rank), size, **options)
+
+    def sent(rank: int, lengths: Lengths) -> int:
+        return algorithm.sent(place(rank), size, lengths, **options)
+
+    def received(rank: int, lengths: Lengths) -> int:
+        return algorithm.received(place(rank), size, lengths, **options)
+
+    return Program(
+        algorithm.name,
+        COLLECTIVES[algorithm.collective],
+        size,
+        graph,
+        algorithm.chunks(size, **options),
+        root,
+        algorithm.helpers,
+        algorithm.weights(size, **options) if algorithm.weights else None,
+        Claims(
+            steps,
+            algorithm.depth(size, **options),
+            sent,
+            received,
+            algorithm.in_rank_order and root == 0,
+        ),
+    )
+
+
+def _checked(nodes: Sequence[Sequence[int]], size: int) -> Nodes:
+    shape = tuple(tuple(node) for node in nodes)
+    if sorted(rank for node in shape for rank in node) != list(range(size)) or () in shape:
+        raise ArgumentError(
+            f"nodes={shape} must hold each of the ranks 0 to {size - 1} once, and no empty node"
+        )
+    return shape
+
+
+def node_shape(sizes: Sequence[int]) -> Nodes:
+    """Nodes of the given sizes, filled in rank order.
+
+    >>> node_shape((2, 3))
+    ((0, 1), (2, 3, 4))
+    """
+
+    def filled() -> Iterator[tuple[int, ...]]:
+        first = 0
+        for ranks in sizes:
+            yield tuple(range(first, first + ranks))
+            first += ranks
+
+    return tuple(filled())
