@@ -6,6 +6,10 @@ from __future__ import annotations
 class RefcollError(Exception):
     """Any error that refcoll raises on purpose."""
 
+    poisons = True
+    """Whether the ranks may be out of step after it, so that their communicator is of no
+    further use.  Not so where all ranks refuse the same call before anything has moved."""
+
 
 class ArgumentError(RefcollError, ValueError):
     """An argument that is wrong by itself: its name, its value and the remedy are said."""

@@ -41,6 +41,8 @@ class Program:
     chunks: int
     root: int = 0
     helpers: int = 0
+    areas: int = 1
+    """Areas of ``chunks`` chunks in a rank's memory: its vector, and any scratch."""
     weights: tuple[int, ...] | None = None
     claims: Claims | None = None
 
@@ -83,12 +85,18 @@ class Program:
 
 
 def from_steps(
-    collective: str, steps: Sequence[Iterable[Step]], chunks: int, name: str = "by hand"
+    collective: str,
+    steps: Sequence[Iterable[Step]],
+    chunks: int,
+    *,
+    name: str = "by hand",
+    areas: int = 1,
 ) -> Program:
     """A program from one list of steps a rank: your own algorithm, to check or simulate.
 
     Raises KeyError for a collective that does not exist.
     """
     graphs = tuple(chained(each) for each in steps)
-    return Program(name, COLLECTIVES[collective], len(graphs), graphs.__getitem__, chunks)
+    kind = COLLECTIVES[collective]
+    return Program(name, kind, len(graphs), graphs.__getitem__, chunks, areas=areas)
 

@@ -128,8 +128,8 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
         algorithm.chunks(size, **options),
         root,
         algorithm.helpers,
-        algorithm.weights(size, **options) if algorithm.weights else None,
-        Claims(
+        weights=algorithm.weights(size, **options) if algorithm.weights else None,
+        claims=Claims(
             steps,
             algorithm.depth(size, **options),
             sent,
@@ -162,3 +162,40 @@ def node_shape(sizes: Sequence[int]) -> Nodes:
             first += ranks
 
     return tuple(filled())
+
+
+TYPICAL_LATENCY = 10e-6
+TYPICAL_BANDWIDTH = 4e9
+"""Seconds per message, and bytes per second, of a node's memory or a fast network: what
+``choose`` weighs steps against bytes with."""
+
+
+@lru_cache(maxsize=4096)
+def choose(
+    collective: str, size: int, nbytes: int, root: int, nodes: Nodes | None, in_order: bool
+) -> str:
+    """The algorithm of least alpha * depth + bytes / bandwidth, by its own claims.
+
+    ``in_order`` leaves only those that keep rank order.  Raises ArgumentError if none do.
+    """
+
+    def predicted(made: Program) -> float:
+        claims, lengths = made.claims, made.layout(nbytes).lengths
+        assert claims is not None
+        traffic = max(
+            max(claims.sent(rank, lengths), claims.received(rank, lengths))
+            for rank in range(size)
+        )
+        return TYPICAL_LATENCY * claims.depth + traffic / TYPICAL_BANDWIDTH
+
+    candidates = [
+        program(collective, each.name, size, root=root, nodes=nodes)
+        for each in algorithms(collective)
+        if not each.helpers and (each.in_rank_order and root == 0 or not in_order)
+    ]
+    if not candidates:
+        raise ArgumentError(
+            f"no algorithm for {collective} with root={root} keeps rank order, as an operator "
+            "that does not commute needs; use root=0, or say that the operator commutes"
+        )
+    return min(candidates, key=predicted).name

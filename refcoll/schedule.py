@@ -91,6 +91,16 @@ def peer(action: Action) -> int:
     return action.to if isinstance(action, Send) else action.source
 
 
+def remote(action: Action, rank: int) -> bool:
+    """Whether it is a message to or from another rank, not a move within ``rank``."""
+    return peer(action) != rank
+
+
+def reduced_chunks(step: Step) -> set[int]:
+    """The chunks that a step reduces into: what it also sends must be sent from a copy."""
+    return {i for action in step if isinstance(action, Reduce) for i in indices(action.chunks)}
+
+
 def incoming_goes_left(action: Reduce, rank: int) -> bool:
     """Whether ``rank`` must put what this Reduce brings on the operator's left."""
     return action.source < rank if action.incoming is None else action.incoming == "left"

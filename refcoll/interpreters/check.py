@@ -25,11 +25,11 @@ from refcoll.interpreters.delivery import (
     Place,
     Started,
     UnmatchedError,
-    deliver,
 )
-from refcoll.interpreters.expression import MIXED, Expression, Expressions
+from refcoll.interpreters.expression import MIXED, Expression
+from refcoll.interpreters.replay import Symbols, replay
 from refcoll.program import Program
-from refcoll.schedule import Copy, Reduce, ScheduleError, Send, incoming_goes_left, indices, peer
+from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices, peer
 
 VERDICTS = (
     "bounds", "race", "matching", "deadlock", "undefined", "result", "order",
@@ -122,10 +122,6 @@ def _static_failures(program: Program) -> list[Failure]:
     ]
 
 
-_AREAS = 3
-"""Areas a schedule may use: its vector and two of scratch."""
-
-
 def _bounds(
     program: Program, rank: int, number: int, actions: Sequence[Send | Copy | Reduce]
 ) -> Iterator[Failure]:
@@ -134,7 +130,7 @@ def _bounds(
         if not 0 <= peer(action) < program.ranks:
             yield Failure("bounds", f"{where} names a rank outside 0..{program.ranks - 1}")
         for chunk in indices(action.chunks):
-            if not 0 <= chunk < _AREAS * program.chunks:
+            if not 0 <= chunk < program.areas * program.chunks:
                 yield Failure("bounds", f"{where} names chunk {chunk} of {program.chunks}")
 
 
@@ -161,68 +157,44 @@ def _races(
 # ---- with values -----------------------------------------------------------------------
 
 
-class _Run:
+class _Run(Symbols):
     """One play of the program in which chunks hold expressions."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        super().__init__(program)
         self.failures: list[Failure] = []
         self.aligned = True
         self.in_rank_order = True
-        self.make = Expressions()
-        self.memory = [self._initial(rank) for rank in range(program.ranks)]
         self.heard = [1 << rank for rank in range(program.ranks)]
-        self.flying: dict[Place, tuple[tuple[Expression | None, ...], int]] = {}
-
-    def _initial(self, rank: int) -> dict[int, Expression]:
-        held = ((c, self.program.before(rank, c)) for c in range(self.program.chunks))
-        return {c: self.make.leaf(who, c) for c, who in held if who is not None}
+        self.told: dict[tuple[int, int], int] = {}
+        """Per node, whom its rank had heard of when it started."""
 
     def play(self, capacity: float) -> None:
-        for event in deliver(self.program.graphs, capacity):
+        for event in replay(self.program, self, capacity):
             if isinstance(event, Started):
-                self._start(event.rank, event.node)
+                self.told[event.rank, event.node] = self.heard[event.rank]
             else:
-                self._finish(event.rank, event.node, event.partners)
+                actions = self.program.graphs[event.rank][event.node].actions
+                for action, origin in zip(actions, event.partners, strict=True):
+                    if not isinstance(action, Send) and origin is not None:
+                        self.heard[event.rank] |= self.told[origin[:2]]
+                        self._compare_ends(event.rank, event.node, action, origin)
 
-    def _start(self, rank: int, index: int) -> None:
-        for position, action in enumerate(self.program.graphs[rank][index].actions):
-            if isinstance(action, Send):
-                values = tuple(self.memory[rank].get(i) for i in indices(action.chunks))
-                self._require_defined(rank, index, action, values)
-                self.flying[rank, index, position] = values, self.heard[rank]
+    def read(self, place: Place, chunk: int) -> Expression | None:
+        value = super().read(place, chunk)
+        if value is None:
+            self._fail_at(place, "undefined", f"sends chunk {chunk}, still empty")
+        return value
 
-    def _finish(self, rank: int, index: int, partners: Sequence[Place | None]) -> None:
-        actions = self.program.graphs[rank][index].actions
-        for action, origin in zip(actions, partners, strict=True):
-            if isinstance(action, Send) or origin is None:
-                continue
-            values, heard = self.flying.pop(origin)
-            self.heard[rank] |= heard
-            self._compare_ends(rank, index, action, origin)
-            for chunk, value in zip(indices(action.chunks), values, strict=False):
-                if value is not None:
-                    self._apply(rank, index, action, chunk, value)
+    def merge(self, place: Place, chunk: int, value: Expression | None, on_left: bool) -> None:
+        if chunk not in self.memory[place[0]]:
+            self._fail_at(place, "undefined", f"reduces into chunk {chunk}, still empty")
+        super().merge(place, chunk, value, on_left)
 
-    def _apply(
-        self, rank: int, index: int, action: Copy | Reduce, chunk: int, value: Expression
-    ) -> None:
-        mine = self.memory[rank].get(chunk)
-        if isinstance(action, Copy):
-            self.memory[rank][chunk] = value
-        elif mine is None:
-            self._fail("undefined", rank, index, f"{action} reduces into empty chunk {chunk}")
-        elif incoming_goes_left(action, rank):
-            self.memory[rank][chunk] = self.make.merge(value, mine)
-        else:
-            self.memory[rank][chunk] = self.make.merge(mine, value)
-
-    def _require_defined(
-        self, rank: int, index: int, action: Send, values: Sequence[Expression | None]
-    ) -> None:
-        for chunk, value in zip(indices(action.chunks), values, strict=True):
-            if value is None:
-                self._fail("undefined", rank, index, f"{action} sends chunk {chunk}, still empty")
+    def _fail_at(self, place: Place, verdict: str, message: str) -> None:
+        rank, index, position = place
+        action = self.program.graphs[rank][index].actions[position]
+        self._fail(verdict, rank, index, f"{action} {message}")
 
     def _compare_ends(self, rank: int, index: int, action: Copy | Reduce, origin: Place) -> None:
         source, node, position = origin

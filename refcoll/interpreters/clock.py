@@ -29,10 +29,9 @@ from refcoll.interpreters.delivery import (
     Place,
     Started,
     deliver,
-    remote,
 )
 from refcoll.program import Program
-from refcoll.schedule import Action, Reduce, Send, indices
+from refcoll.schedule import Action, Reduce, Send, indices, remote
 
 
 @dataclass(frozen=True)

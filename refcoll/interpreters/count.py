@@ -10,9 +10,8 @@ from fractions import Fraction
 from refcoll.chunks import Layout, runs
 from refcoll.graph import Graph
 from refcoll.interpreters.clock import Rates, finish_times
-from refcoll.interpreters.delivery import remote
 from refcoll.program import Program
-from refcoll.schedule import Reduce, Send, Step, indices
+from refcoll.schedule import Send, indices, reduced_chunks, remote
 
 
 @dataclass
@@ -106,11 +105,6 @@ def _count_rank(rank: int, graph: Graph, layout: Layout, counts: Counts) -> None
             else:
                 mine.messages_received += 1
                 mine.received += size
-
-
-def reduced_chunks(step: Step) -> set[int]:
-    """The chunks that a step reduces into: what it also sends must be sent from a copy."""
-    return {i for action in step if isinstance(action, Reduce) for i in indices(action.chunks)}
 
 
 def _elements(named: Sequence[int], layout: Layout) -> int:

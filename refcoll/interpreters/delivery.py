@@ -18,7 +18,7 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from refcoll.graph import Graph
-from refcoll.schedule import Action, ScheduleError, Send, peer
+from refcoll.schedule import Action, ScheduleError, Send
 
 Place: TypeAlias = tuple[int, int, int]
 """One action: (rank, node, position in the step)."""
@@ -195,8 +195,3 @@ class _Play:
 
     def _named(self, rank: int, index: int) -> str:
         return f"rank {rank} step {self.graphs[rank][index].number}"
-
-
-def remote(action: Action, rank: int) -> bool:
-    """Whether the action is a message to or from another rank, not a local move."""
-    return peer(action) != rank

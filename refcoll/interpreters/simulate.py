@@ -11,12 +11,10 @@ import numpy as np
 
 from refcoll.chunks import Layout
 from refcoll.errors import ArgumentError
-from refcoll.interpreters.delivery import Place, Started, deliver
+from refcoll.interpreters.delivery import Place
+from refcoll.interpreters.replay import replay
 from refcoll.operators import Array, Operator, operator
 from refcoll.program import Program
-from refcoll.schedule import Copy, Send, incoming_goes_left, indices
-
-_AREAS = 3
 
 
 def simulate(
@@ -37,52 +35,41 @@ def simulate(
             f"{[(x.shape, x.dtype.name) for x in inputs]}"
         )
     count = inputs[0].size
-    simulation = _Simulation(program, layout or program.layout(count), operator(op), inputs)
-    for event in deliver(program.graphs):
-        if isinstance(event, Started):
-            simulation.start(event.rank, event.node)
-        else:
-            simulation.finish(event.rank, event.node, event.partners)
-    return simulation.results(count)
+    memory = _Memory(program, layout or program.layout(count), operator(op), inputs)
+    for _ in replay(program, memory):
+        pass
+    return memory.results(count)
 
 
-class _Simulation:
+class _Memory:
+    """All ranks' vectors."""
+
     def __init__(
         self, program: Program, layout: Layout, op: Operator, inputs: Sequence[Array]
     ) -> None:
         self.program, self.layout, self.op = program, layout, op
         count, dtype = inputs[0].size, inputs[0].dtype
-        self.memory = [np.zeros(_AREAS * count, dtype) for _ in range(program.ranks)]
-        for vector, given in zip(self.memory, inputs, strict=False):
+        self.vectors = [np.zeros(program.areas * count, dtype) for _ in range(program.ranks)]
+        for vector, given in zip(self.vectors, inputs, strict=False):
             vector[:count] = given
-        self.flying: dict[Place, list[Array]] = {}
 
-    def start(self, rank: int, index: int) -> None:
-        for position, action in enumerate(self.program.graphs[rank][index].actions):
-            if isinstance(action, Send):
-                chunks = [self._chunk(rank, i).copy() for i in indices(action.chunks)]
-                self.flying[rank, index, position] = chunks
+    def read(self, place: Place, chunk: int) -> Array:
+        return self._chunk(place[0], chunk).copy()
 
-    def finish(self, rank: int, index: int, partners: Sequence[Place | None]) -> None:
-        actions = self.program.graphs[rank][index].actions
-        for action, origin in zip(actions, partners, strict=True):
-            if isinstance(action, Send) or origin is None:
-                continue
-            for i, incoming in zip(indices(action.chunks), self.flying.pop(origin), strict=True):
-                mine = self._chunk(rank, i)
-                if isinstance(action, Copy):
-                    mine[:] = incoming
-                elif incoming_goes_left(action, rank):
-                    self.op.merge(incoming, mine, mine)
-                else:
-                    self.op.merge(mine, incoming, mine)
+    def write(self, place: Place, chunk: int, value: Array) -> None:
+        self._chunk(place[0], chunk)[:] = value
+
+    def merge(self, place: Place, chunk: int, value: Array, on_left: bool) -> None:
+        mine = self._chunk(place[0], chunk)
+        left, right = (value, mine) if on_left else (mine, value)
+        self.op.merge(left, right, mine)
 
     def results(self, count: int) -> list[Array]:
-        vectors = [vector[:count] for vector in self.memory[: self.program.size]]
+        vectors = [vector[:count] for vector in self.vectors[: self.program.size]]
         if self.program.collective.reduces:
             for vector in vectors:
                 self.op.finish(vector, self.program.size)
         return vectors
 
     def _chunk(self, rank: int, index: int) -> Array:
-        return self.memory[rank][self.layout.span(index, index + 1)]
+        return self.vectors[rank][self.layout.span(index, index + 1)]

@@ -1,0 +1,227 @@
+"""What a caller may pass to a collective, and what is said where it is wrong.
+
+Nothing here talks to other ranks: a wrong argument becomes an ArgumentError that the rank
+brings to the handshake, so that every rank hears of it.
+"""
+
+from __future__ import annotations
+
+import operator as builtin
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from refcoll.algorithms.declaration import Nodes
+from refcoll.chunks import Layout
+from refcoll.collectives import COLLECTIVES
+from refcoll.errors import ArgumentError
+from refcoll.operators import Array, Operator, kind, operator
+from refcoll.program import Program
+from refcoll.registry import DEFAULT_SEGMENTS, choose, program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A call as the caller made it."""
+
+    collective: str
+    x: Any = None
+    op: str | Operator = "sum"
+    root: Any = 0
+    out: Any = None
+    counts: Sequence[int] | None = None
+    algorithm: str = "auto"
+    accumulate: Any = None
+    nodes: Nodes | None = None
+    segments: int = DEFAULT_SEGMENTS
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call that is right by itself, ready to be compared with the other ranks'."""
+
+    request: Request
+    program: Program
+    layout: Layout
+    op: Operator
+    x: Array
+    out: Array | None
+    dtype: np.dtype[Any]
+    """In which the values travel and are merged."""
+
+    def record(self) -> dict[str, object]:
+        """What all ranks must agree on."""
+        request, counts = self.request, self.request.counts
+        return {
+            "collective": request.collective,
+            "algorithm": self.program.name,
+            "count": self.x.size if request.collective == "all_gather" and not counts
+            else self.layout.count,
+            "dtype": self.x.dtype.name,
+            "op": self.op.name if self.program.collective.reduces else None,
+            "root": self.program.root,
+            "counts": None if counts is None else list(self.layout.lengths),
+            "accumulate": self.dtype.name,
+            "nodes": request.nodes,
+            "segments": request.segments,
+        }  # fmt: skip
+
+
+def checked(request: Request, rank: int, size: int) -> Call:
+    """The call, if its arguments are right.  Raises ArgumentError."""
+    if request.collective not in COLLECTIVES:
+        raise ArgumentError(
+            f"collective={request.collective!r} does not exist; there are {', '.join(COLLECTIVES)}"
+        )
+    collective = COLLECTIVES[request.collective]
+    x = np.empty(0, np.uint8) if collective.name == "barrier" else _array(request.x, "x")
+    op = operator(request.op)
+    dtype = _travelling(request.accumulate, x.dtype)
+    if collective.reduces:
+        op.require(dtype)
+    root = _root(request.root, size)
+    lengths = _lengths(request, x, rank, size)
+    count = x.size if lengths is None else sum(lengths)
+    in_order = collective.reduces and not op.commutative
+    name = request.algorithm
+    if name == "auto":
+        name = choose(collective.name, size, count * dtype.itemsize, root, request.nodes, in_order)
+    made = program(
+        collective.name, name, size, root=root, nodes=request.nodes, segments=request.segments
+    )
+    _require_runnable(made, op, in_order)
+    layout = made.layout(count) if lengths is None else Layout(lengths)
+    shape = result_shape(made, layout, x, rank)
+    out = None if request.out is None or shape is None else _out(request.out, x, shape)
+    return Call(request, made, layout, op, x, out, dtype)
+
+
+def result_shape(made: Program, layout: Layout, x: Array, rank: int) -> tuple[int, ...] | None:
+    """The shape of what the call returns on ``rank``; None where it returns nothing."""
+    match made.collective.name:
+        case "all_gather":
+            return (layout.count,)
+        case "reduce_scatter":
+            return (layout.lengths[rank],)
+        case "barrier":
+            return None
+        case "reduce" if rank != made.root:
+            return None
+    return x.shape
+
+
+def _array(value: Any, name: str) -> Array:
+    if not isinstance(value, np.ndarray):
+        raise ArgumentError(
+            f"{name}={value!r:.60} is a {type(value).__name__}, not a numpy array; "
+            "use numpy.asarray"
+        )
+    kind(value.dtype)
+    return value
+
+
+def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
+    native = own if own.isnative else own.newbyteorder("=")
+    if accumulate is None:
+        return native
+    try:
+        dtype = np.dtype(accumulate)
+    except TypeError as error:
+        raise ArgumentError(f"accumulate={accumulate!r} is not a dtype") from error
+    if kind(dtype) != kind(own) or dtype.itemsize < own.itemsize:
+        raise ArgumentError(
+            f"accumulate={dtype.name} cannot hold dtype={own.name}: "
+            "use a dtype of the same kind that is no narrower"
+        )
+    return dtype
+
+
+def _root(value: Any, size: int) -> int:
+    try:
+        root = builtin.index(value)
+    except TypeError:
+        raise ArgumentError(f"root={value!r} is not an integer") from None
+    if not 0 <= root < size:
+        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
+    return root
+
+
+def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...] | None:
+    """The chunk lengths that the caller asks for, or that an all-gather implies."""
+    gathers = request.collective == "all_gather"
+    if request.counts is None:
+        return (x.size,) * size if gathers else None
+    if not COLLECTIVES[request.collective].scattered:
+        raise ArgumentError(f"counts={request.counts} has no meaning for {request.collective}")
+    try:
+        counts = tuple(builtin.index(each) for each in request.counts)
+    except TypeError:
+        raise ArgumentError(f"counts={request.counts!r} must be a list of integers") from None
+    if len(counts) != size or min(counts) < 0:
+        raise ArgumentError(f"counts={list(counts)} must be {size} lengths, none negative")
+    wanted = counts[rank] if gathers else sum(counts)
+    if x.size != wanted:
+        said = f"counts[{rank}]={wanted}" if gathers else f"sum(counts)={wanted}"
+        raise ArgumentError(f"x has {x.size} elements, but {said}")
+    return counts
+
+
+def _require_runnable(made: Program, op: Operator, in_order: bool) -> None:
+    if made.helpers:
+        raise ArgumentError(
+            f"algorithm={made.name!r} needs {made.helpers} more rank than take part: it can be "
+            "counted, checked and simulated, but not run"
+        )
+    if in_order and not (made.claims and made.claims.in_rank_order):
+        raise ArgumentError(
+            f"op={op.name!r} does not commute, and algorithm={made.name!r} with root={made.root} "
+            "does not keep rank order; see `refcoll list` for those that do, with root=0"
+        )
+
+
+def _out(value: Any, x: Array, shape: tuple[int, ...]) -> Array:
+    out = _array(value, "out")
+    if out.shape != shape or out.dtype != x.dtype:
+        raise ArgumentError(
+            f"out has shape {out.shape} and dtype {out.dtype.name}, but the result has "
+            f"{shape} and {x.dtype.name}"
+        )
+    if not out.flags.writeable:
+        raise ArgumentError("out is read-only; pass an array that may be written")
+    if overlaps_itself(out):
+        raise ArgumentError(f"out has several elements in one place (strides {out.strides})")
+    if not same_memory(out, x) and _overlap(out, x):
+        raise ArgumentError("out overlaps x without being x; pass x itself, or separate memory")
+    return out
+
+
+def same_memory(one: Array, other: Array) -> bool:
+    """Whether two arrays are the same elements of the same memory in the same order."""
+    keys = ("data", "shape", "strides", "typestr")
+    first, second = one.__array_interface__, other.__array_interface__
+    return all(first.get(key) == second.get(key) for key in keys)
+
+
+def _overlap(one: Array, other: Array) -> bool:
+    try:
+        return np.shares_memory(one, other, max_work=100_000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def overlaps_itself(array: Array) -> bool:
+    """Whether two indices may name one place: each stride must step over all finer ones."""
+    if array.size == 0:
+        return False
+    extent = array.itemsize
+    for stride, length in sorted(
+        (abs(stride), length)
+        for stride, length in zip(array.strides, array.shape, strict=True)
+        if length > 1
+    ):
+        if stride < extent:
+            return True
+        extent = stride * (length - 1) + extent
+    return False

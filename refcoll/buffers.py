@@ -1,0 +1,72 @@
+"""From a caller's arrays to the rank's vector, and back.
+
+A plan works on one contiguous vector.  Where the result is such a vector already, in the
+dtype that travels, the plan works in it directly; else in scratch memory.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from refcoll.arguments import Call, result_shape, same_memory
+from refcoll.operators import Array
+from refcoll.transport import Transport
+
+
+class Buffers:
+    """The arrays of one call: ``load`` before a run, ``store`` after it."""
+
+    def __init__(self, call: Call, transport: Transport) -> None:
+        self._call = call
+        count, rank = call.layout.count, transport.rank
+        shape = result_shape(call.program, call.layout, call.x, rank)
+        self.result = call.out
+        if self.result is None and shape is not None:
+            self.result = _empty(transport, prod(shape), call.x.dtype).reshape(shape)
+        mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)
+        whole = slice(0, count)
+        name = call.program.collective.name
+        self._comes_in = mine if name == "all_gather" else whole
+        self._goes_out = mine if name == "reduce_scatter" else whole
+        self._direct = self._works_in_result()
+        if self._direct and self.result is not None:
+            self.memory = self.result.reshape(-1)
+        else:
+            self.memory = _empty(transport, call.program.areas * count, call.dtype)
+        self._has_input = name != "broadcast" or rank == call.program.root
+
+    def _works_in_result(self) -> bool:
+        call, result = self._call, self.result
+        return (
+            result is not None
+            and result.flags.c_contiguous
+            and result.dtype == call.dtype
+            and result.size == call.layout.count
+            and call.program.areas == 1
+            and call.program.collective.name != "reduce_scatter"
+        )
+
+    def load(self) -> None:
+        """Put the caller's input where the plan expects it."""
+        if not self._has_input or self._call.program.collective.name == "barrier":
+            return
+        place = self.memory[self._comes_in].reshape(self._call.x.shape)
+        if not same_memory(place, self._call.x):
+            np.copyto(place, self._call.x, casting="unsafe")
+
+    def store(self) -> Array | None:
+        """Finish the merged values, and give them to the caller."""
+        if self.result is None:
+            return None
+        values = self.memory[self._goes_out]
+        if self._call.program.collective.reduces:
+            self._call.op.finish(values, self._call.program.size)
+        if not self._direct:
+            np.copyto(self.result, values.reshape(self.result.shape), casting="unsafe")
+        return self.result
+
+
+def _empty(transport: Transport, count: int, dtype: np.dtype[np.generic]) -> Array:
+    return transport.empty(count * dtype.itemsize).view(dtype)

@@ -1,0 +1,321 @@
+"""The communicator: collectives on numpy arrays, over any transport.
+
+    comm = refcoll.connect("mpi")
+    total = comm.all_reduce(x)                     # a new array
+    comm.all_reduce(x, out=x)                      # in place
+    handle = comm.all_reduce(x, async_op=True)     # ...; handle.wait()
+    plan = comm.plan("all_reduce", x, out=y)       # made once,
+    plan.run()                                     # run many times
+
+Calls are collective: every rank makes the same calls in the same order.  Each call first
+compares itself with the other ranks' (``refcoll.agreement``), so that a wrong or different
+argument raises on every rank, before anything has moved.  After any error that can leave
+ranks out of step the communicator is poisoned: later calls raise PoisonedError at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from refcoll.agreement import CHANNEL, Agreement
+from refcoll.algorithms.declaration import Nodes
+from refcoll.arguments import Call, Request, checked
+from refcoll.buffers import Buffers
+from refcoll.errors import PoisonedError, RefcollError, TransportError
+from refcoll.inorder import Handle, InOrder
+from refcoll.interpreters.execute import Plan
+from refcoll.operators import Array, Operator
+from refcoll.registry import DEFAULT_SEGMENTS
+from refcoll.transport import Transport
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that any one wait may last."""
+T = TypeVar("T")
+
+
+class CollectivePlan:
+    """A collective on given arrays, made once by all ranks together, run many times.
+
+    Each run reads ``x`` and writes ``out`` anew; nothing is compared between ranks again.
+    All ranks must run their plans in the same order.
+    """
+
+    def __init__(
+        self, comm: Communicator, request: Request, sequence: int, timeout: float | None = None
+    ) -> None:
+        self._comm = comm
+        call = comm._agreed(request, sequence, timeout)
+        self.algorithm = call.program.name
+        self._buffers = Buffers(call, comm.transport)
+        self._plan = Plan(
+            call.program,
+            comm.transport,
+            self._buffers.memory,
+            call.layout,
+            call.op,
+            CHANNEL + sequence,
+        )
+
+    def run(self, timeout: float | None = None) -> Any:
+        """Do it once; returns the result as the communicator's method does."""
+        return self._comm._do(lambda: self._run(timeout))
+
+    def start(self, timeout: float | None = None) -> Handle[Any]:
+        """Do it in the background; ``wait()`` of the handle returns the result."""
+        return self._comm._begin(lambda: self._run(timeout))
+
+    def _run(self, timeout: float | None) -> Array | None:
+        self._buffers.load()
+        self._plan.run(self._comm._limit(timeout))
+        return self._buffers.store()
+
+
+class Communicator:
+    """One rank's end of a group that does collectives together.
+
+    ``timeout`` is how many seconds any wait may last before DeadlineError.  Arrays may have
+    any shape and strides and any numeric dtype, bool, complex, bfloat16 and float8 included.
+    Common arguments:
+
+    op          "sum", "prod", "min", "max", "avg", "bitwise_and", ..., or an Operator
+    out         where the result goes, of its shape and dtype; may be ``x`` itself
+    algorithm   a name of `refcoll list`, or "auto"
+    accumulate  a wider dtype in which values travel and are merged
+    async_op    return a Handle at once; leave ``x`` and ``out`` alone until ``wait()``
+    timeout     seconds, instead of the communicator's
+
+    Every method raises ArgumentError or DisagreementError on every rank where arguments are
+    wrong or differ, and TransportError where a rank is late, gone or sends something else.
+    """
+
+    def __init__(self, transport: Transport, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self.transport = transport
+        self.timeout = timeout
+        self.rank, self.size = transport.rank, transport.size
+        self.nodes: Nodes = transport.nodes
+        self._agreement = Agreement(transport)
+        self._order = InOrder(transport.threads)
+        self._sequence = 0
+        self._failure: BaseException | None = None
+
+    # ---- collectives -------------------------------------------------------------------
+
+    def all_reduce(
+        self,
+        x: Array,
+        op: str | Operator = "sum",
+        *,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """All ranks' ``x`` merged, on every rank; of the shape and dtype of ``x``."""
+        return self._call(async_op, timeout, Request(
+            collective="all_reduce", x=x, op=op, out=out, algorithm=algorithm,
+            accumulate=accumulate, nodes=self.nodes,
+        ))  # fmt: skip
+
+    def reduce_scatter(
+        self,
+        x: Array,
+        op: str | Operator = "sum",
+        *,
+        counts: Sequence[int] | None = None,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Piece r of all ranks' ``x`` merged, on rank r; one-dimensional.
+
+        ``x``, flattened, is cut into ``counts[r]`` elements for rank r; by default evenly,
+        the first pieces one longer.
+        """
+        return self._call(async_op, timeout, Request(
+            collective="reduce_scatter", x=x, op=op, counts=counts, out=out,
+            algorithm=algorithm, accumulate=accumulate, nodes=self.nodes,
+        ))  # fmt: skip
+
+    def all_gather(
+        self,
+        x: Array,
+        *,
+        counts: Sequence[int] | None = None,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """All ranks' ``x``, flattened, one after another in rank order; one-dimensional.
+
+        Where their lengths differ, ``counts`` gives all of them on every rank.
+        """
+        return self._call(async_op, timeout, Request(
+            collective="all_gather", x=x, counts=counts, out=out, algorithm=algorithm,
+            nodes=self.nodes,
+        ))  # fmt: skip
+
+    def broadcast(
+        self,
+        x: Array,
+        root: int = 0,
+        *,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Rank ``root``'s ``x``, on every rank; elsewhere ``x`` only gives size and dtype."""
+        return self._call(async_op, timeout, Request(
+            collective="broadcast", x=x, root=root, out=out, algorithm=algorithm,
+            nodes=self.nodes,
+        ))  # fmt: skip
+
+    def reduce(
+        self,
+        x: Array,
+        op: str | Operator = "sum",
+        root: int = 0,
+        *,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """All ranks' ``x`` merged, on rank ``root``; None elsewhere, where ``out`` is ignored."""
+        return self._call(async_op, timeout, Request(
+            collective="reduce", x=x, op=op, root=root, out=out, algorithm=algorithm,
+            accumulate=accumulate, nodes=self.nodes,
+        ))  # fmt: skip
+
+    def barrier(self, *, async_op: bool = False, timeout: float | None = None) -> Any:
+        """Return once every rank has called it."""
+        request = Request(collective="barrier", nodes=self.nodes)
+        return self._call(async_op, timeout, request)
+
+    # ---- plans, groups, life -----------------------------------------------------------
+
+    def plan(
+        self,
+        collective: str,
+        x: Array | None = None,
+        op: str | Operator = "sum",
+        root: int = 0,
+        *,
+        counts: Sequence[int] | None = None,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        nodes: Nodes | None = None,
+        segments: int = DEFAULT_SEGMENTS,
+    ) -> CollectivePlan:
+        """Prepare a collective on these arrays, to be run many times.
+
+        ``nodes`` and ``segments`` override which ranks a hierarchical algorithm takes to
+        share a node, and how deep a pipelined one cuts.
+        """
+        request = Request(
+            collective=collective, x=x, op=op, root=root, out=out, counts=counts,
+            algorithm=algorithm, accumulate=accumulate, nodes=nodes or self.nodes,
+            segments=segments,
+        )  # fmt: skip
+        sequence = self._next()
+        return self._do(lambda: CollectivePlan(self, request, sequence))
+
+    def split(self, color: int | None, key: int = 0) -> Communicator | None:
+        """A communicator among the ranks that give the same ``color``; None for color None.
+
+        Its ranks are ordered by ``key``, then by rank here.
+        """
+        sequence = self._next()
+
+        def make() -> Transport | None:
+            said = {"collective": "split", "call": sequence, "color": color, "key": key}
+            same = ("collective", "call")
+            everyone = self._agreement.collect(said, same, self.timeout)
+            chosen = sorted(
+                (each["key"], rank) for rank, each in enumerate(everyone) if each["color"] == color
+            )
+            if color is None:
+                return None
+            return self.transport.subgroup([rank for _, rank in chosen], sequence)
+
+        transport = self._do(make)
+        return None if transport is None else Communicator(transport, self.timeout)
+
+    def close(self) -> None:
+        """Free what the communicator holds.  Waits for operations under way on this rank."""
+        self._order.close()
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Communicator rank {self.rank} of {self.size} over {self.transport.name}>"
+
+    # ---- how a call goes ---------------------------------------------------------------
+
+    def _call(self, async_op: bool, timeout: float | None, request: Request) -> Any:
+        """Make a plan for one call and run it, now or in the background."""
+        sequence = self._next()
+
+        def whole() -> Array | None:
+            return CollectivePlan(self, request, sequence, timeout)._run(timeout)
+
+        return self._begin(whole) if async_op else self._do(whole)
+
+    def _agreed(self, request: Request, sequence: int, timeout: float | None) -> Call:
+        """The call, once it is right and the same on all ranks; else raise on all of them."""
+        call, error = None, None
+        try:
+            call = checked(request, self.rank, self.size)
+        except RefcollError as wrong:
+            error = wrong
+        record = {"call": sequence, **call.record()} if call else {}
+        self._agreement.require(record, error, self._limit(timeout))
+        assert call is not None
+        return call
+
+    def _next(self) -> int:
+        """The number of the next call, alike on ranks that are in step."""
+        self._sequence += 1
+        return self._sequence
+
+    def _limit(self, timeout: float | None) -> float:
+        return self.timeout if timeout is None else timeout
+
+    def _do(self, function: Callable[[], T]) -> T:
+        return self._order.run(lambda: self._guarded(function))
+
+    def _begin(self, function: Callable[[], T]) -> Handle[T]:
+        return self._order.submit(lambda: self._guarded(function))
+
+    def _guarded(self, function: Callable[[], T]) -> T:
+        """Refuse if poisoned; be poisoned by what goes wrong."""
+        if self._failure is not None:
+            raise PoisonedError(
+                f"this communicator failed before and cannot be used again: {self._failure}"
+            )
+        try:
+            return function()
+        except BaseException as error:
+            if getattr(error, "poisons", True):
+                self._failure = error
+            if not isinstance(error, RefcollError) or isinstance(error, TransportError):
+                self.transport.abort(f"rank {self.rank} failed: {error!r}")
+            raise

@@ -1,0 +1,35 @@
+"""Find a transport by name, and make a communicator over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from refcoll.communicator import DEFAULT_TIMEOUT, Communicator
+from refcoll.errors import ArgumentError
+from refcoll.transport import Transport
+
+GROUP = "refcoll.transports"
+"""The entry-point group in which a plug-in names a function that returns a Transport."""
+
+
+def connect(name: str = "mpi", *, timeout: float = DEFAULT_TIMEOUT, **options: Any) -> Communicator:
+    """The communicator of this process in the job that it was started in.
+
+    ``name`` is a transport: "mpi" (takes ``comm=``, an ``mpi4py.MPI.Comm``; by default
+    COMM_WORLD), or any that a plug-in offers.  For ranks within this process use ``spawn``.
+    Raises ArgumentError for a name that does not exist, and what the transport raises.
+    """
+    return Communicator(transport(name)(**options), timeout)
+
+
+def transport(name: str) -> Callable[..., Transport]:
+    """The function that connects the transport of that name."""
+    found = entry_points(group=GROUP)
+    for entry in found:
+        if entry.name == name:
+            connector: Callable[..., Transport] = entry.load()
+            return connector
+    names = ", ".join(sorted({entry.name for entry in found})) or "none: reinstall refcoll"
+    raise ArgumentError(f"transport={name!r} does not exist; there are {names}")

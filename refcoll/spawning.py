@@ -1,0 +1,60 @@
+"""Run a function on N ranks within this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from refcoll.algorithms.declaration import Nodes
+from refcoll.communicator import DEFAULT_TIMEOUT, Communicator
+from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
+from refcoll.testing.inprocess import World
+
+T = TypeVar("T")
+
+
+def spawn(
+    size: int,
+    function: Callable[..., T],
+    *args: Any,
+    nodes: Nodes | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> list[T]:
+    """``function(comm, *args)`` on ``size`` ranks, each a thread; their results, by rank.
+
+    ``nodes`` says which ranks are to be taken as sharing a node.  If a rank raises, those
+    that wait for it fail at once, and its exception, noted with the rank, is raised here.
+    """
+    if size < 1:
+        raise ArgumentError(f"size={size} must be at least 1")
+    world = World(size, nodes)
+    results: list[Any] = [None] * size
+    errors: dict[int, BaseException] = {}
+
+    def run(rank: int) -> None:
+        try:
+            with Communicator(world.transport(rank), timeout) as comm:
+                results[rank] = function(comm, *args)
+        except BaseException as error:
+            errors[rank] = error
+            world.fail(f"rank {rank} raised {error!r}")
+        finally:
+            world.leave(rank)
+
+    threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise _first_cause(errors)
+    return results
+
+
+def _first_cause(errors: dict[int, BaseException]) -> BaseException:
+    """The error to report: rather one that is not just another rank's, seen from afar."""
+    order = sorted(errors, key=lambda r: isinstance(errors[r], (PeerFailedError, PoisonedError)))
+    error = errors[order[0]]
+    error.add_note(f"raised on rank {order[0]}; ranks that failed: {sorted(errors)}")
+    return error

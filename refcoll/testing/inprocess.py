@@ -1,0 +1,224 @@
+"""The in-process transport: N ranks as threads that lend one another their memory.
+
+A send puts a letter into the receiver's mailbox: a view of the sender's bytes.  The receiver
+copies from it, or reads it where it lies, and marks it as taken; the sender's release waits
+for that.  Nothing is buffered, so whoever relies on buffering hangs here, up to the deadline.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from refcoll.transport import (
+    Bytes,
+    DeadlineError,
+    Incoming,
+    Outgoing,
+    PeerFailedError,
+    Transport,
+    TransportError,
+)
+
+
+@dataclass(eq=False)
+class _Letter:
+    view: Bytes
+    sender: _Desk
+    taken: bool = False
+
+
+@dataclass(eq=False)
+class _Desk:
+    """Where one rank gets its letters; ``bell`` rings for new ones and for taken ones."""
+
+    bell: threading.Condition = field(default_factory=threading.Condition)
+    letters: dict[tuple[int, int], deque[_Letter]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
+    """By (source, channel)."""
+    gone: bool = False
+    """Whether the rank has left: it will neither send nor take anything more."""
+
+
+class World:
+    """What the ranks of one in-process group share."""
+
+    def __init__(self, size: int, nodes: tuple[tuple[int, ...], ...] | None = None) -> None:
+        self.size = size
+        self.nodes = nodes or (tuple(range(size)),)
+        self.desks = [_Desk() for _ in range(size)]
+        self.failure: str | None = None
+        self._subworlds: dict[tuple[int, tuple[int, ...]], World] = {}
+        self._lock = threading.Lock()
+
+    def transport(self, rank: int) -> InProcess:
+        """The end of ``rank``."""
+        return InProcess(self, rank)
+
+    def subworld(self, ranks: tuple[int, ...], channel: int) -> World:
+        """The world of some of the ranks: the first to ask makes it."""
+        with self._lock:
+            key = (channel, ranks)
+            if key not in self._subworlds:
+                inner = (tuple(ranks.index(r) for r in node if r in ranks) for node in self.nodes)
+                world = World(len(ranks), tuple(node for node in inner if node))
+                for desk, rank in zip(world.desks, ranks, strict=True):
+                    desk.gone = self.desks[rank].gone
+                self._subworlds[key] = world
+            return self._subworlds[key]
+
+    def leave(self, rank: int) -> None:
+        """Note that ``rank`` has ended, so that nobody waits for it."""
+        self.desks[rank].gone = True
+        self._wake()
+        for (_, ranks), world in list(self._subworlds.items()):
+            if rank in ranks:
+                world.leave(ranks.index(rank))
+
+    def fail(self, reason: str) -> None:
+        """Wake everyone who waits, for nothing."""
+        self.failure = self.failure or reason
+        self._wake()
+        for world in list(self._subworlds.values()):
+            world.fail(reason)
+
+    def _wake(self) -> None:
+        for desk in self.desks:
+            with desk.bell:
+                desk.bell.notify_all()
+
+
+class InProcess(Transport):
+    """One rank's end of a World."""
+
+    name = "in-process"
+    threads = True
+    segment_bytes = None
+
+    def __init__(self, world: World, rank: int) -> None:
+        self.world = world
+        self.rank = rank
+        self.size = world.size
+        self.nodes = world.nodes
+
+    def prepare(
+        self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
+    ) -> _Exchange:
+        return _Exchange(self.world, self.rank, sends, receives, channel)
+
+    def empty(self, nbytes: int) -> Bytes:
+        return np.empty(nbytes, np.uint8)
+
+    def subgroup(self, ranks: Sequence[int], channel: int) -> InProcess:
+        world = self.world.subworld(tuple(ranks), channel)
+        return world.transport(ranks.index(self.rank))
+
+    def unclaimed(self) -> int:
+        desk = self.world.desks[self.rank]
+        with desk.bell:
+            return sum(len(letters) for letters in desk.letters.values())
+
+    def abort(self, reason: str) -> None:
+        self.world.fail(reason)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class _Exchange:
+    def __init__(
+        self,
+        world: World,
+        rank: int,
+        sends: Sequence[Outgoing],
+        receives: Sequence[Incoming],
+        channel: int,
+    ) -> None:
+        self._world, self._rank, self._channel = world, rank, channel
+        self._sends, self._receives = tuple(sends), tuple(receives)
+        self._desk = world.desks[rank]
+        self._posted: list[_Letter] = []
+        self._arrived: list[_Letter] = []
+
+    def start(self) -> None:
+        self._posted = [_Letter(send.view, self._desk) for send in self._sends]
+        self._arrived = []
+        for send, letter in zip(self._sends, self._posted, strict=True):
+            desk = self._world.desks[send.to]
+            with desk.bell:
+                desk.letters[self._rank, self._channel].append(letter)
+                desk.bell.notify_all()
+
+    def wait(self, index: int, deadline: float) -> Bytes:
+        receive = self._receives[index]
+        letters = self._desk.letters[receive.source, self._channel]
+        self._wait_for(
+            lambda: bool(letters),
+            lambda: [receive.source],
+            lambda: f"{receive.nbytes} bytes from rank {receive.source}, which sent none",
+            deadline,
+        )
+        letter = letters.popleft()
+        self._arrived.append(letter)
+        if letter.view.nbytes != receive.nbytes:
+            raise TransportError(
+                f"rank {self._rank} expected {receive.nbytes} bytes from rank "
+                f"{receive.source}, which sent {letter.view.nbytes}"
+            )
+        if receive.view is None:
+            return letter.view
+        receive.view[:] = letter.view
+        self._take(letter)
+        return receive.view
+
+    def received(self, index: int) -> int:
+        return self._arrived[index].view.nbytes
+
+    def release(self, deadline: float) -> None:
+        for letter in self._arrived:
+            self._take(letter)
+        self._wait_for(
+            lambda: all(letter.taken for letter in self._posted),
+            self._not_taken,
+            lambda: f"ranks {self._not_taken()} to receive what was sent to them",
+            deadline,
+        )
+
+    def _take(self, letter: _Letter) -> None:
+        if not letter.taken:
+            with letter.sender.bell:
+                letter.taken = True
+                letter.sender.bell.notify_all()
+
+    def _not_taken(self) -> list[int]:
+        pairs = zip(self._sends, self._posted, strict=True)
+        return sorted({send.to for send, letter in pairs if not letter.taken})
+
+    def _wait_for(
+        self,
+        condition: Callable[[], bool],
+        peers: Callable[[], list[int]],
+        awaited: Callable[[], str],
+        deadline: float,
+    ) -> None:
+        started = time.monotonic()
+        with self._desk.bell:
+            while not condition():
+                if self._world.failure is not None:
+                    raise PeerFailedError(self._world.failure)
+                gone = [peer for peer in peers() if self._world.desks[peer].gone]
+                if gone:
+                    raise PeerFailedError(f"rank {gone[0]} has ended; waited for {awaited()}")
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    waited = time.monotonic() - started
+                    raise DeadlineError(
+                        f"rank {self._rank} waited {waited:.1f} s for {awaited()}"
+                    )
+                self._desk.bell.wait(left)

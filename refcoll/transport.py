@@ -1,0 +1,141 @@
+"""The contract of a transport: what carries messages between ranks.
+
+One primitive: *prepare* the sends and receives of a step into an exchange, then, any number
+of times, *start* it, *wait* for what comes in, and *release* it.
+
+    exchange = transport.prepare(sends, receives, channel)
+    exchange.start()
+    for i in range(len(receives)):
+        data = exchange.wait(i, deadline)      # Copy: now in its view.  Reduce: lent as data
+    exchange.release(deadline)                 # lent data is gone, sent views are mine again
+
+A transport
+  - **must** deliver the k-th message sent a -> b on a channel to the k-th receive at b from
+    a on that channel, whole and unchanged; different channels must not mix.
+  - **must** accept a receive before its send and a send before its receive, and must move
+    all messages of an exchange side by side: every rank may start its exchange first and
+    wait afterwards.
+  - **must not** be assumed to buffer: ``start`` returns at once, but ``release`` may wait
+    until the receivers have *their* data.
+  - **must** treat messages of no bytes like any others.
+  - **must** raise TransportError where a message has another size than its receive, naming
+    both; DeadlineError where a wait passes its deadline, naming the peer and the bytes;
+    PeerFailedError where a rank is known to be gone.  After any of these the exchange, and
+    messages under way, are undefined, and the transport need only support ``abort``.
+  - **may** lend the sender's own memory as the data of a receive without a view.
+
+The caller
+  - **must not** touch sent views, or views received into, from ``start`` until ``release``
+    has returned; must not use lent data afterwards; must not write lent data ever.
+  - **must** wait for every receive once, in order, before it releases, and release before it
+    starts the exchange again.
+  - **must not** call one exchange from two threads; different exchanges on different
+    channels may be used from different threads if ``threads`` says so.
+
+Views are contiguous one-dimensional arrays of bytes (uint8).  Deadlines are times of
+``time.monotonic``.  ``refcoll.testing.conformance`` checks all of this on any transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from refcoll.errors import (
+    DeadlineError,
+    PeerFailedError,
+    PoisonedError,
+    RefcollError,
+    TransportError,
+)
+
+Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outgoing:
+    """A message to send: these bytes to that rank."""
+
+    view: Bytes
+    to: int
+
+
+@dataclass(frozen=True, eq=False)
+class Incoming:
+    """A message to receive: so many bytes from that rank, into ``view`` or, if None, lent."""
+
+    nbytes: int
+    source: int
+    view: Bytes | None = None
+
+
+class Exchange(Protocol):
+    """Prepared sends and receives, which can be started again and again."""
+
+    def start(self) -> None:
+        """Put all sends and receives in flight.  Does not wait."""
+
+    def wait(self, index: int, deadline: float) -> Bytes:
+        """Wait for receive ``index``; its bytes, lent until ``release`` or in its view."""
+
+    def received(self, index: int) -> int:
+        """How many bytes receive ``index`` really brought, as the transport below counts."""
+
+    def release(self, deadline: float) -> None:
+        """Give lent data back, and wait until the sent views may be written again."""
+
+
+class Transport(Protocol):
+    """One rank's end of what connects ``size`` ranks."""
+
+    name: str
+    rank: int
+    size: int
+    nodes: tuple[tuple[int, ...], ...]
+    """Which ranks share a node: each rank once, the same on every rank."""
+    threads: bool
+    """Whether several threads may use the transport at once."""
+    segment_bytes: int | None
+    """Cut longer messages into parts of so many bytes, so that reducing one overlaps with
+    receiving the next; None where that does not pay.  The same on every rank."""
+
+    def prepare(
+        self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
+    ) -> Exchange:
+        """An exchange, not yet started.  A rank never sends to itself."""
+
+    def empty(self, nbytes: int) -> Bytes:
+        """Uninitialised memory that the transport moves best."""
+
+    def subgroup(self, ranks: Sequence[int], channel: int) -> Transport:
+        """A transport among ``ranks``, in that order; called by all of them and no other.
+
+        Its messages never mix with those of this one.  ``channel`` is the same on all ranks
+        and names this call.
+        """
+
+    def unclaimed(self) -> int:
+        """Messages that have arrived and that no receive has asked for."""
+
+    def abort(self, reason: str) -> None:
+        """Make all ranks' waits fail with ``reason``, as far as they can be reached."""
+
+    def close(self) -> None:
+        """Free what the transport holds.  Does not wait for other ranks."""
+
+
+__all__ = [
+    "Bytes",
+    "DeadlineError",
+    "Exchange",
+    "Incoming",
+    "Outgoing",
+    "PeerFailedError",
+    "PoisonedError",
+    "RefcollError",
+    "Transport",
+    "TransportError",
+]
