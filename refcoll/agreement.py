@@ -123,10 +123,9 @@ def _differing(records: Sequence[Mapping[str, Any]]) -> list[str]:
     """collective, algorithm, and whatever else is not the same on all ranks."""
     calls = [record for record in records if "error" not in record]
     keys = dict.fromkeys(key for record in calls for key in record)
-    always = ("collective", "algorithm")
-    return [
-        key for key in keys if key in always or len({str(r.get(key)) for r in calls}) > 1
-    ]
+    always = ["collective", "algorithm"]
+    others = sorted(key for key in keys if len({str(r.get(key)) for r in calls}) > 1)
+    return always + [key for key in others if key not in always]
 
 
 def _ranks(ranks: Sequence[int]) -> str:

@@ -1,0 +1,54 @@
+"""How a process of an MPI job ends when something went wrong.
+
+MPI's finalisation waits for all processes and for messages under way, so a process that
+failed in the middle of a collective would hang there, and those that wait for it with it.
+Once a transport has failed, or an exception is about to end the process, the exit ends the
+whole job with a non-zero status instead, after its message has been printed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import time
+from types import TracebackType
+
+from mpi4py import MPI
+
+GRACE = 1.0
+"""Seconds in which the other ranks, which mostly fail too, may print what they have to say."""
+
+
+class _State:
+    watching = False
+    failed = False
+
+
+def watch() -> None:
+    """See to it that a failure ends the job.  May be called again."""
+    if _State.watching:
+        return
+    _State.watching = True
+    atexit.register(_end)
+    previous = sys.excepthook
+
+    def hook(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        previous(kind, error, trace)
+        fail()
+
+    sys.excepthook = hook
+
+
+def fail() -> None:
+    """From now on the end of this process ends the job."""
+    _State.failed = True
+
+
+def _end() -> None:
+    if _State.failed and MPI.COMM_WORLD.size > 1 and not MPI.Is_finalized():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        time.sleep(GRACE)
+        MPI.COMM_WORLD.Abort(1)

@@ -1,0 +1,172 @@
+"""refcoll's transport contract, over MPI point-to-point messages."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from mpi4py import MPI
+from refcoll.transport import (
+    Bytes,
+    DeadlineError,
+    Incoming,
+    Outgoing,
+    Transport,
+    TransportError,
+)
+
+from refcoll_mpi import ending
+from refcoll_mpi.launcher import require_right_launcher
+
+SEGMENT_BYTES = 4 << 20
+"""Long messages go in parts of this size.  Much shorter parts cost more than they hide."""
+_yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
+def connect(comm: MPI.Comm | None = None) -> MPITransport:
+    """This process's end of ``comm``, by default COMM_WORLD.  Collective over ``comm``.
+
+    Raises WrongLauncherError if the processes were started by another MPI's mpirun.
+    """
+    if comm is None:
+        library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
+        require_right_launcher(MPI.COMM_WORLD.size, library)
+        comm = MPI.COMM_WORLD
+    ending.watch()
+    return MPITransport(comm.Dup())
+
+
+class MPITransport(Transport):
+    """One process's end of an MPI communicator, which it owns."""
+
+    name = "mpi"
+    segment_bytes = SEGMENT_BYTES
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.comm = comm
+        self.rank, self.size = comm.rank, comm.size
+        self.nodes = _nodes(comm)
+        self.threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
+        self._tags = int(comm.Get_attr(MPI.TAG_UB) or 32767) + 1
+
+    def prepare(
+        self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
+    ) -> _Exchange:
+        return _Exchange(self.comm, sends, receives, channel % self._tags)
+
+    def empty(self, nbytes: int) -> Bytes:
+        return np.empty(nbytes, np.uint8)
+
+    def subgroup(self, ranks: Sequence[int], channel: int) -> MPITransport:
+        group = self.comm.Get_group().Incl(list(ranks))
+        return MPITransport(self.comm.Create_group(group, channel % self._tags))
+
+    def unclaimed(self) -> int:
+        return int(self.comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG))
+
+    def abort(self, reason: str) -> None:
+        """Note that this job cannot end in peace: see ``ending``."""
+        ending.fail()
+
+    def close(self) -> None:
+        """Nothing: freeing an MPI communicator may wait for other ranks.  MPI does it."""
+
+
+def _nodes(comm: MPI.Comm) -> tuple[tuple[int, ...], ...]:
+    """Which ranks share memory, as MPI sees it; nodes in order of their first rank."""
+    local = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
+    first = np.array([comm.rank], np.int64)
+    local.Bcast(first)
+    firsts = np.empty(comm.size, np.int64)
+    comm.Allgather(first, firsts)
+    local.Free()
+    return tuple(
+        tuple(int(rank) for rank in np.flatnonzero(firsts == each)) for each in np.unique(firsts)
+    )
+
+
+class _Exchange:
+    """Messages as non-blocking sends and receives, on buffers resolved once."""
+
+    def __init__(
+        self, comm: MPI.Comm, sends: Sequence[Outgoing], receives: Sequence[Incoming], tag: int
+    ) -> None:
+        self._comm, self._tag = comm, tag
+        self._incoming = tuple(receives)
+        self._landing = [
+            np.empty(each.nbytes, np.uint8) if each.view is None else each.view
+            for each in receives
+        ]
+        self._outgoing = [([send.view, send.view.nbytes, MPI.BYTE], send.to) for send in sends]
+        self._receives: list[MPI.Request] = []
+        self._sends: list[MPI.Request] = []
+        self._received: list[int] = []
+
+    def start(self) -> None:
+        comm, tag = self._comm, self._tag
+        self._received = []
+        self._receives = [
+            comm.Irecv([view, each.nbytes, MPI.BYTE], each.source, tag)
+            for each, view in zip(self._incoming, self._landing, strict=True)
+        ]
+        self._sends = [comm.Isend(spec, to, tag) for spec, to in self._outgoing]
+
+    def wait(self, index: int, deadline: float) -> Bytes:
+        each = self._incoming[index]
+        status = MPI.Status()
+        try:
+            self._poll(self._receives[index], status, deadline, lambda: (
+                f"{each.nbytes} bytes from rank {each.source}"
+            ))  # fmt: skip
+        except MPI.Exception as error:
+            if error.Get_error_class() != MPI.ERR_TRUNCATE:
+                raise _translated(error, f"receiving from rank {each.source}") from error
+            raise TransportError(
+                f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
+                f"{each.source}, which sent more"
+            ) from error
+        self._received.append(status.Get_count(MPI.BYTE))
+        if self._received[index] != each.nbytes:
+            raise TransportError(
+                f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
+                f"{each.source}, which sent {self._received[index]}"
+            )
+        return self._landing[index]
+
+    def received(self, index: int) -> int:
+        return self._received[index]
+
+    def release(self, deadline: float) -> None:
+        for request, (spec, to) in zip(self._sends, self._outgoing, strict=True):
+            try:
+                self._poll(request, None, deadline, lambda spec=spec, to=to: (  # type: ignore[misc]
+                    f"rank {to} to receive {spec[1]} bytes"
+                ))  # fmt: skip
+            except MPI.Exception as error:
+                raise _translated(error, f"sending to rank {to}") from error
+
+    def _poll(
+        self,
+        request: MPI.Request,
+        status: MPI.Status | None,
+        deadline: float,
+        awaited: Callable[[], str],
+    ) -> None:
+        """Test until done.  Lets others have the core: ranks may outnumber cores."""
+        started = time.monotonic()
+        while not request.Test(status):
+            now = time.monotonic()
+            if now > deadline:
+                ending.fail()
+                raise DeadlineError(
+                    f"rank {self._comm.rank} waited {now - started:.1f} s for {awaited()}"
+                )
+            _yield()
+
+
+def _translated(error: MPI.Exception, doing: str) -> TransportError:
+    ending.fail()
+    return TransportError(f"MPI failed {doing}: {error.Get_error_string()}")
