@@ -1,4 +1,4 @@
-"""refcoll: what a collective should do, what it should cost, and whether a library does it right."""
+"""What a collective should do, what it should cost, and whether a library does it right."""
 
 from refcoll.communicator import CollectivePlan, Communicator
 from refcoll.connecting import connect

@@ -1,15 +1,19 @@
 """The handshake: before any payload moves, all ranks learn whether they made the same call.
 
-Every rank turns its call, or what is wrong with it, into a record.  An all-reduce of the
-records' digests, a few words long, tells every rank whether all are equal; only if not are
-the records themselves gathered, so that each rank can raise with the table of who said
-what.  Both are programs of refcoll's own, over the same transport.
+Every rank turns its call, or what is wrong with it, into a record.  A digest of it goes
+round in ceil(log2 N) small messages, which tell every rank whether all are equal; only if
+not are the records themselves exchanged, so that each rank can raise with the table of who
+said what.
+
+The handshake speaks to the transport directly and uses no algorithm of the registry, so
+that it still tells the truth where one of those is broken.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -17,29 +21,29 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refcoll.errors import DeadlineError, DisagreementError, RefcollError
-from refcoll.interpreters.execute import Plan
-from refcoll.operators import operator
-from refcoll.registry import program
-from refcoll.transport import Transport
+from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
 Record: TypeAlias = Mapping[str, object]
 CHANNEL = 0
 """The channel of the handshake itself; calls use the others."""
-_RECORD_BYTES = 2048
-_WORDS = 4
+_DIGEST_BYTES = 64
+"""A SHA-256 digest and its complement."""
 
 
 class Agreement:
     """One rank's part in the handshakes of a communicator."""
 
     def __init__(self, transport: Transport) -> None:
+        self._transport = transport
         self._rank, self._size = transport.rank, transport.size
-        self._digest = np.zeros(2 * _WORDS, np.uint64)
-        self._records = np.zeros(_RECORD_BYTES * transport.size, np.uint8)
-        self._digest_plan = _plan(
-            "all_reduce", "recursive_doubling", transport, self._digest, "bitwise_and"
-        )
-        self._records_plan = _plan("all_gather", "ring", transport, self._records, "sum")
+        self._mine = np.zeros(_DIGEST_BYTES, np.uint8)
+        rounds = (self._size - 1).bit_length()
+        self._rounds = [self._round(1 << k) for k in range(rounds)]
+
+    def _round(self, distance: int) -> Exchange:
+        to, source = (self._rank + distance) % self._size, (self._rank - distance) % self._size
+        incoming = Incoming(_DIGEST_BYTES, source)
+        return self._transport.prepare([Outgoing(self._mine, to)], [incoming], CHANNEL)
 
     def require(self, record: Record, error: RefcollError | None, timeout: float) -> None:
         """Return if all ranks give equal records and no error; else raise on every rank.
@@ -65,40 +69,51 @@ class Agreement:
             raise DisagreementError(_table(everyone))
         return everyone
 
-    def _gather(self, record: Record, timeout: float) -> list[dict[str, Any]]:
-        encoded = _encoded(record)
-        if len(encoded) > _RECORD_BYTES:
-            encoded = _encoded({"error": f"{encoded[:500].decode()}... (too long to compare)"})
-        slots = self._records.reshape(self._size, _RECORD_BYTES)
-        slots[self._rank] = np.frombuffer(encoded.ljust(_RECORD_BYTES), np.uint8)
-        self._run(self._records_plan, timeout)
-        return [json.loads(bytes(slot)) for slot in slots]
-
     def _all_equal(self, record: Record, salt: str, timeout: float) -> bool:
         """Whether all ranks give the same record and salt.
 
-        The AND over ranks of d and of not d: together all ones only where all d are equal.
+        AND over ranks of d and of not d: together all ones only where all d are equal.  In
+        round k every rank tells the one 2^k ahead, as in the dissemination barrier; that
+        some ranks are counted twice does not matter to AND.
         """
-        encoded = _encoded(record) + salt.encode()
-        words = np.frombuffer(hashlib.sha256(encoded).digest(), np.uint64)
-        self._digest[:_WORDS], self._digest[_WORDS:] = words, ~words
-        self._run(self._digest_plan, timeout)
-        return bool(np.all(self._digest[:_WORDS] ^ self._digest[_WORDS:] == ~np.uint64(0)))
+        digest = hashlib.sha256(_encoded(record) + salt.encode()).digest()
+        known = np.frombuffer(digest + bytes(byte ^ 255 for byte in digest), np.uint8)
+        for exchange in self._rounds:
+            self._mine[:] = known
+            (came,) = self._run(exchange, 1, timeout)
+            known = known & came
+        half = _DIGEST_BYTES // 2
+        return bool(np.all(known[:half] ^ known[half:] == 255))
 
-    def _run(self, plan: Plan, timeout: float) -> None:
+    def _gather(self, record: Record, timeout: float) -> list[dict[str, Any]]:
+        """Everybody's records: first their lengths, then themselves, each to each."""
+        mine = np.frombuffer(_encoded(record), np.uint8)
+        length = np.array([mine.size], np.int64).view(np.uint8)
+        lengths = self._to_all(length, [length.size] * self._size, timeout)
+        sizes = [int(each.view(np.int64)[0]) for each in lengths]
+        return [json.loads(bytes(each)) for each in self._to_all(mine, sizes, timeout)]
+
+    def _to_all(self, mine: Bytes, sizes: Sequence[int], timeout: float) -> list[Bytes]:
+        """One message from each to each; what came, by rank, one's own included."""
+        others = [rank for rank in range(self._size) if rank != self._rank]
+        sends = [Outgoing(mine, other) for other in others]
+        receives = [Incoming(sizes[other], other) for other in others]
+        exchange = self._transport.prepare(sends, receives, CHANNEL)
+        came = dict(zip(others, self._run(exchange, len(others), timeout), strict=True))
+        return [came.get(rank, mine) for rank in range(self._size)]
+
+    def _run(self, exchange: Exchange, receives: int, timeout: float) -> list[Bytes]:
         try:
-            plan.run(timeout)
+            exchange.start()
+            came = [
+                exchange.wait(index, time.monotonic() + timeout).copy() for index in range(receives)
+            ]
+            exchange.release(time.monotonic() + timeout)
         except DeadlineError as error:
             raise DeadlineError(
                 f"not all ranks made this call in time, in the handshake before it: {error}"
             ) from error
-
-
-def _plan(
-    collective: str, name: str, transport: Transport, memory: np.ndarray[Any, Any], op: str
-) -> Plan:
-    made = program(collective, name, transport.size)
-    return Plan(made, transport, memory, made.layout(memory.size), operator(op), CHANNEL)
+        return came
 
 
 def _encoded(record: Record) -> bytes:
@@ -142,4 +157,3 @@ def _ranks(ranks: Sequence[int]) -> str:
             spans.append([rank])
     said = ", ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else f"{s[0]}" for s in spans)
     return f"rank{'s' if len(ranks) > 1 else ''} {said}"
-

@@ -109,7 +109,7 @@ def result_shape(made: Program, layout: Layout, x: Array, rank: int) -> tuple[in
             return None
         case "reduce" if rank != made.root:
             return None
-    return x.shape
+    return tuple(x.shape)
 
 
 def _array(value: Any, name: str) -> Array:
@@ -123,11 +123,11 @@ def _array(value: Any, name: str) -> Array:
 
 
 def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
-    native = own if own.isnative else own.newbyteorder("=")
+    native: np.dtype[Any] = own if own.isnative else own.newbyteorder("=")
     if accumulate is None:
         return native
     try:
-        dtype = np.dtype(accumulate)
+        dtype: np.dtype[Any] = np.dtype(accumulate)
     except TypeError as error:
         raise ArgumentError(f"accumulate={accumulate!r} is not a dtype") from error
     if kind(dtype) != kind(own) or dtype.itemsize < own.itemsize:
@@ -204,9 +204,13 @@ def same_memory(one: Array, other: Array) -> bool:
     return all(first.get(key) == second.get(key) for key in keys)
 
 
+_OVERLAP_WORK = 100_000
+"""How many candidate places to try; beyond, arrays count as overlapping."""
+
+
 def _overlap(one: Array, other: Array) -> bool:
     try:
-        return np.shares_memory(one, other, max_work=100_000)
+        return np.shares_memory(one, other, max_work=_OVERLAP_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def proportional(count: int, weights: Sequence[int]) -> Layout:
     (4, 2, 6)
     """
     cuts = [count * total // sum(weights) for total in accumulate(weights, initial=0)]
-    return Layout(tuple(stop - start for start, stop in zip(cuts, cuts[1:], strict=False)))
+    return Layout(tuple(stop - start for start, stop in pairwise(cuts)))
 
 
 def runs(indices: Sequence[int]) -> list[tuple[int, int]]:

@@ -48,6 +48,7 @@ class CollectivePlan:
         self._comm = comm
         call = comm._agreed(request, sequence, timeout)
         self.algorithm = call.program.name
+        self.channel = CHANNEL + sequence
         self._buffers = Buffers(call, comm.transport)
         self._plan = Plan(
             call.program,
@@ -55,7 +56,7 @@ class CollectivePlan:
             self._buffers.memory,
             call.layout,
             call.op,
-            CHANNEL + sequence,
+            self.channel,
         )
 
     def run(self, timeout: float | None = None) -> Any:
@@ -95,7 +96,7 @@ class Communicator:
         self.timeout = timeout
         self.rank, self.size = transport.rank, transport.size
         self.nodes: Nodes = transport.nodes
-        self._agreement = Agreement(transport)
+        self.agreement = Agreement(transport)
         self._order = InOrder(transport.threads)
         self._sequence = 0
         self._failure: BaseException | None = None
@@ -238,7 +239,7 @@ class Communicator:
         def make() -> Transport | None:
             said = {"collective": "split", "call": sequence, "color": color, "key": key}
             same = ("collective", "call")
-            everyone = self._agreement.collect(said, same, self.timeout)
+            everyone = self.agreement.collect(said, same, self.timeout)
             chosen = sorted(
                 (each["key"], rank) for rank, each in enumerate(everyone) if each["color"] == color
             )
@@ -287,7 +288,7 @@ class Communicator:
         except RefcollError as wrong:
             error = wrong
         record = {"call": sequence, **call.record()} if call else {}
-        self._agreement.require(record, error, self._limit(timeout))
+        self.agreement.require(record, error, self._limit(timeout))
         assert call is not None
         return call
 

@@ -44,13 +44,13 @@ class Operator:
     kinds: str = "bifc"
     """The dtype kinds it is defined for: of b(ool), i(nteger), f(loat), c(omplex)."""
     commutative: bool = True
-    divides: bool = False
-    """Whether the merged value is divided by the number of ranks at the end."""
+    last: Callable[[Array, int], object] | None = None
+    """last(values, size): what is done to the merge of ``size`` ranks' values, in place."""
 
     def finish(self, values: Array, size: int) -> None:
         """Turn the merge of ``size`` ranks' values into the result, in place."""
-        if self.divides:
-            np.divide(values, values.dtype.type(size), out=values)
+        if self.last is not None:
+            self.last(values, size)
 
     def require(self, dtype: np.dtype[Any]) -> None:
         """Raise ArgumentError where the operator is not defined for ``dtype``."""
@@ -116,6 +116,15 @@ def _extremum(ufunc: np.ufunc, zero: Callable[[Array, Array], Array]) -> Merge:
     return merge
 
 
+def _divide(values: Array, size: int) -> None:
+    np.divide(values, values.dtype.type(size), out=values)
+
+
+def _truth(values: Array, size: int) -> None:
+    """0 or 1, also where there was but one rank and nothing to merge."""
+    np.not_equal(values, 0, out=values, casting="unsafe")
+
+
 def _least_zero(left: Array, right: Array) -> Array:
     """-0.0 if either is: the sum of two zeros is -0.0 only where both are."""
     least: Array = -((-left) + (-right))
@@ -133,13 +142,13 @@ _BUILT_IN = (
     Operator("prod", _quiet(np.multiply), "ifc"),
     Operator("min", _extremum(np.minimum, _least_zero), "bif"),
     Operator("max", _extremum(np.maximum, _greatest_zero), "bif"),
-    Operator("avg", _quiet(np.add), "fc", divides=True),
+    Operator("avg", _quiet(np.add), "fc", last=_divide),
     Operator("bitwise_and", _ufunc(np.bitwise_and), "bi"),
     Operator("bitwise_or", _ufunc(np.bitwise_or), "bi"),
     Operator("bitwise_xor", _ufunc(np.bitwise_xor), "bi"),
-    Operator("logical_and", _ufunc(np.logical_and), "bi"),
-    Operator("logical_or", _ufunc(np.logical_or), "bi"),
-    Operator("logical_xor", _ufunc(np.logical_xor), "bi"),
+    Operator("logical_and", _ufunc(np.logical_and), "bi", last=_truth),
+    Operator("logical_or", _ufunc(np.logical_or), "bi", last=_truth),
+    Operator("logical_xor", _ufunc(np.logical_xor), "bi", last=_truth),
 )
 OPERATORS: Mapping[str, Operator] = {operator.name: operator for operator in _BUILT_IN}
 
@@ -148,7 +157,7 @@ def operator(op: str | Operator) -> Operator:
     """The operator of that name, or the one given.  Raises ArgumentError for others."""
     if isinstance(op, Operator):
         return op
-    if not isinstance(op, str) or op not in OPERATORS:
+    if op not in OPERATORS:
         raise ArgumentError(
             f"op={op!r} is not an operator; use one of {', '.join(OPERATORS)}, "
             "or refcoll.user_operator(...)"

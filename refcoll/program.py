@@ -99,4 +99,3 @@ def from_steps(
     graphs = tuple(chained(each) for each in steps)
     kind = COLLECTIVES[collective]
     return Program(name, kind, len(graphs), graphs.__getitem__, chunks, areas=areas)
-

@@ -183,15 +183,14 @@ def choose(
         claims, lengths = made.claims, made.layout(nbytes).lengths
         assert claims is not None
         traffic = max(
-            max(claims.sent(rank, lengths), claims.received(rank, lengths))
-            for rank in range(size)
+            max(claims.sent(rank, lengths), claims.received(rank, lengths)) for rank in range(size)
         )
         return TYPICAL_LATENCY * claims.depth + traffic / TYPICAL_BANDWIDTH
 
     candidates = [
         program(collective, each.name, size, root=root, nodes=nodes)
         for each in algorithms(collective)
-        if not each.helpers and (each.in_rank_order and root == 0 or not in_order)
+        if not each.helpers and ((each.in_rank_order and root == 0) or not in_order)
     ]
     if not candidates:
         raise ArgumentError(

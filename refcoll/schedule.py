@@ -109,9 +109,7 @@ def incoming_goes_left(action: Reduce, rank: int) -> bool:
 # ---- combinators: schedules from schedules --------------------------------------------
 
 
-def on_ranks(
-    group: Sequence[int], schedule: Callable[[int, int], Schedule], rank: int
-) -> Schedule:
+def on_ranks(group: Sequence[int], schedule: Callable[[int, int], Schedule], rank: int) -> Schedule:
     """``schedule`` among the ranks of ``group`` only; nothing for a rank outside it.
 
     The schedule sees ``group.index(rank)`` and ``len(group)``; its peers are mapped back.

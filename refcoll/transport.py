@@ -117,8 +117,11 @@ class Transport(Protocol):
         and names this call.
         """
 
-    def unclaimed(self) -> int:
-        """Messages that have arrived and that no receive has asked for."""
+    def unclaimed(self, channel: int) -> int:
+        """Messages that have arrived on ``channel`` and that no receive has asked for.
+
+        A transport that can only tell whether there are any may answer 1.
+        """
 
     def abort(self, reason: str) -> None:
         """Make all ranks' waits fail with ``reason``, as far as they can be reached."""

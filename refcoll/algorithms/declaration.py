@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 from refcoll.schedule import Schedule
@@ -52,7 +53,7 @@ def covered(starts: Sequence[int], width: int) -> int:
     8
     """
     ordered = sorted(starts)
-    gaps = [later - start for start, later in zip(ordered, ordered[1:], strict=False)]
+    gaps = [later - start for start, later in pairwise(ordered)]
     return sum(min(width, gap) for gap in gaps) + (width if ordered else 0)
 
 

@@ -132,8 +132,7 @@ def _traffic(rank: int, size: int, lengths: Lengths, segments: int) -> int:
     """Each half crosses each of my links in that half's tree once up and once down."""
     halves = sum(lengths[:segments]), sum(lengths[segments:])
     return sum(
-        half * _degree(place, size)
-        for half, place in zip(halves, _places(rank, size), strict=True)
+        half * _degree(place, size) for half, place in zip(halves, _places(rank, size), strict=True)
     )
 
 

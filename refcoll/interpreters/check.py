@@ -134,9 +134,7 @@ def _bounds(
                 yield Failure("bounds", f"{where} names chunk {chunk} of {program.chunks}")
 
 
-def _races(
-    rank: int, number: int, actions: Sequence[Send | Copy | Reduce]
-) -> Iterator[Failure]:
+def _races(rank: int, number: int, actions: Sequence[Send | Copy | Reduce]) -> Iterator[Failure]:
     sent = {i for a in actions if isinstance(a, Send) for i in indices(a.chunks)}
     written: set[int] = set()
     for action in actions:
@@ -203,7 +201,10 @@ class _Run(Symbols):
         c = self.program.chunks
         if [i % c for i in indices(action.chunks)] != [i % c for i in indices(sent.chunks)]:
             self._fail(
-                "matching", rank, index, f"{action} meets {sent} of rank {source} step {other.number}"
+                "matching",
+                rank,
+                index,
+                f"{action} meets {sent} of rank {source} step {other.number}",
             )
         self.aligned &= other.number == self.program.graphs[rank][index].number
 

@@ -63,7 +63,7 @@ class _Channel:
 
 class _Node(NamedTuple):
     rank: int
-    index: int
+    place: int
 
 
 def deliver(graphs: Sequence[Graph], capacity: float = inf) -> Iterator[Started | Finished]:
@@ -110,11 +110,11 @@ class _Play:
         self._require_all_done()
 
     def _post(self, node: _Node) -> None:
-        actions, _, _, channel = self.graphs[node.rank][node.index]
+        actions, _, _, channel = self.graphs[node.rank][node.place]
         if not actions:
             self.complete.append(node)
         for position, action in enumerate(actions):
-            place = (node.rank, node.index, position)
+            place = (node.rank, node.place, position)
             if isinstance(action, Send):
                 self._post_send(place, self._channel(node.rank, action.to, channel))
             else:
@@ -148,12 +148,12 @@ class _Play:
 
     def _finished(self, node: _Node) -> Finished:
         self.done[node.rank] += 1
-        positions = range(len(self.graphs[node.rank][node.index].actions))
+        positions = range(len(self.graphs[node.rank][node.place].actions))
         partners = (self.partners.get((*node, position)) for position in positions)
         return Finished(*node, tuple(partners))
 
     def _released(self, node: _Node) -> Iterator[_Node]:
-        for later in self.followers[node.rank][node.index]:
+        for later in self.followers[node.rank][node.place]:
             self.needs[node.rank][later] -= 1
             if self.needs[node.rank][later] == 0:
                 yield _Node(node.rank, later)

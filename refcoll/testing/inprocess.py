@@ -119,10 +119,10 @@ class InProcess(Transport):
         world = self.world.subworld(tuple(ranks), channel)
         return world.transport(ranks.index(self.rank))
 
-    def unclaimed(self) -> int:
+    def unclaimed(self, channel: int) -> int:
         desk = self.world.desks[self.rank]
         with desk.bell:
-            return sum(len(letters) for letters in desk.letters.values())
+            return sum(len(desk.letters[key]) for key in list(desk.letters) if key[1] == channel)
 
     def abort(self, reason: str) -> None:
         self.world.fail(reason)
@@ -218,7 +218,5 @@ class _Exchange:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     waited = time.monotonic() - started
-                    raise DeadlineError(
-                        f"rank {self._rank} waited {waited:.1f} s for {awaited()}"
-                    )
+                    raise DeadlineError(f"rank {self._rank} waited {waited:.1f} s for {awaited()}")
                 self._desk.bell.wait(left)

@@ -1,7 +1,7 @@
 """MPI over host memory, by mpi4py: point-to-point messages of bytes, nothing pickled.
 
-    comm = refcoll.connect("mpi")                  # COMM_WORLD
-    comm = refcoll.connect("mpi", comm=mine)       # an mpi4py.MPI.Comm of your own
+comm = refcoll.connect("mpi")                  # COMM_WORLD
+comm = refcoll.connect("mpi", comm=mine)       # an mpi4py.MPI.Comm of your own
 """
 
 from refcoll_mpi.launcher import WrongLauncherError, launched_size

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from mpi4py import MPI
+
 from refcoll.transport import (
     Bytes,
     DeadlineError,
@@ -16,7 +17,6 @@ from refcoll.transport import (
     Transport,
     TransportError,
 )
-
 from refcoll_mpi import ending
 from refcoll_mpi.launcher import require_right_launcher
 
@@ -25,7 +25,7 @@ SEGMENT_BYTES = 4 << 20
 _yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
-def connect(comm: MPI.Comm | None = None) -> MPITransport:
+def connect(comm: MPI.Intracomm | None = None) -> MPITransport:
     """This process's end of ``comm``, by default COMM_WORLD.  Collective over ``comm``.
 
     Raises WrongLauncherError if the processes were started by another MPI's mpirun.
@@ -44,7 +44,7 @@ class MPITransport(Transport):
     name = "mpi"
     segment_bytes = SEGMENT_BYTES
 
-    def __init__(self, comm: MPI.Comm) -> None:
+    def __init__(self, comm: MPI.Intracomm) -> None:
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         self.comm = comm
         self.rank, self.size = comm.rank, comm.size
@@ -64,8 +64,8 @@ class MPITransport(Transport):
         group = self.comm.Get_group().Incl(list(ranks))
         return MPITransport(self.comm.Create_group(group, channel % self._tags))
 
-    def unclaimed(self) -> int:
-        return int(self.comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG))
+    def unclaimed(self, channel: int) -> int:
+        return int(self.comm.Iprobe(MPI.ANY_SOURCE, channel % self._tags))
 
     def abort(self, reason: str) -> None:
         """Note that this job cannot end in peace: see ``ending``."""
@@ -75,7 +75,7 @@ class MPITransport(Transport):
         """Nothing: freeing an MPI communicator may wait for other ranks.  MPI does it."""
 
 
-def _nodes(comm: MPI.Comm) -> tuple[tuple[int, ...], ...]:
+def _nodes(comm: MPI.Intracomm) -> tuple[tuple[int, ...], ...]:
     """Which ranks share memory, as MPI sees it; nodes in order of their first rank."""
     local = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
     first = np.array([comm.rank], np.int64)
@@ -92,13 +92,12 @@ class _Exchange:
     """Messages as non-blocking sends and receives, on buffers resolved once."""
 
     def __init__(
-        self, comm: MPI.Comm, sends: Sequence[Outgoing], receives: Sequence[Incoming], tag: int
+        self, comm: MPI.Intracomm, sends: Sequence[Outgoing], receives: Sequence[Incoming], tag: int
     ) -> None:
         self._comm, self._tag = comm, tag
         self._incoming = tuple(receives)
         self._landing = [
-            np.empty(each.nbytes, np.uint8) if each.view is None else each.view
-            for each in receives
+            np.empty(each.nbytes, np.uint8) if each.view is None else each.view for each in receives
         ]
         self._outgoing = [([send.view, send.view.nbytes, MPI.BYTE], send.to) for send in sends]
         self._receives: list[MPI.Request] = []

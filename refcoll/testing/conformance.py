@@ -1,0 +1,257 @@
+"""The conformance kit: does a transport keep the contract of ``refcoll.transport``?
+
+Every check is a function that all ranks call together, each with its own end of the
+transport; it raises AssertionError, or what the transport raises, where a promise is broken.
+
+    for check in CHECKS:
+        check(transport)
+
+Run it on N ranks of your transport, for several N; ``spare`` checks leave the transport
+useless and want a fresh one each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from refcoll.transport import (
+    Bytes,
+    Exchange,
+    Incoming,
+    Outgoing,
+    Transport,
+    TransportError,
+)
+
+Check: TypeAlias = Callable[[Transport], None]
+PATIENCE = 30.0
+"""Seconds that a message may take on a loaded machine."""
+_LARGE = 3_000_000
+"""Bytes that no transport should be expected to buffer."""
+
+
+def _message(source: int, to: int, number: int, nbytes: int) -> Bytes:
+    """Bytes that tell who sent them to whom, as which message."""
+    start = source * 89 + to * 31 + number * 7
+    return ((np.arange(nbytes) + start) % 251).astype(np.uint8)
+
+
+def _soon() -> float:
+    return time.monotonic() + PATIENCE
+
+
+def _right(transport: Transport) -> int:
+    return (transport.rank + 1) % transport.size
+
+
+def _left(transport: Transport) -> int:
+    return (transport.rank - 1) % transport.size
+
+
+def _run(
+    transport: Transport, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
+) -> list[Bytes]:
+    """One exchange, whole; copies of what came."""
+    exchange = transport.prepare(sends, receives, channel)
+    exchange.start()
+    came = [exchange.wait(i, _soon()).copy() for i in range(len(receives))]
+    exchange.release(_soon())
+    return came
+
+
+def describes_itself(transport: Transport) -> None:
+    """Rank, size and nodes make sense: each rank stands on exactly one node."""
+    assert 0 <= transport.rank < transport.size
+    ranks = sorted(rank for node in transport.nodes for rank in node)
+    assert ranks == list(range(transport.size)), transport.nodes
+    assert transport.segment_bytes is None or transport.segment_bytes > 0
+
+
+def delivers_to_everyone(transport: Transport) -> None:
+    """All pairs at once, of several lengths, none included: whole and unchanged."""
+    me, others = transport.rank, [r for r in range(transport.size) if r != transport.rank]
+    for nbytes in (0, 1, 7, 4096, 65_537):
+        sends = [Outgoing(_message(me, other, 0, nbytes), other) for other in others]
+        receives = [Incoming(nbytes, other) for other in others]
+        for other, came in zip(others, _run(transport, sends, receives, 1), strict=True):
+            assert np.array_equal(came, _message(other, me, 0, nbytes)), (other, nbytes)
+
+
+def keeps_order(transport: Transport) -> None:
+    """The k-th message meets the k-th receive, even where all have one length."""
+    if transport.size == 1:
+        return
+    me, right, left = transport.rank, _right(transport), _left(transport)
+    sends = [Outgoing(_message(me, right, k, 64), right) for k in range(20)]
+    receives = [Incoming(64, left) for _ in range(20)]
+    for k, came in enumerate(_run(transport, sends, receives, 1)):
+        assert np.array_equal(came, _message(left, me, k, 64)), k
+
+
+def keeps_channels_apart(transport: Transport) -> None:
+    """Messages of two exchanges under way do not mix, whichever is waited for first."""
+    if transport.size == 1:
+        return
+    me, right, left = transport.rank, _right(transport), _left(transport)
+    exchanges = [
+        transport.prepare(
+            [Outgoing(_message(me, right, k, 100), right)], [Incoming(100, left)], channel=k
+        )
+        for k in (1, 2)
+    ]
+    for exchange in exchanges:
+        exchange.start()
+    for k in (2, 1):
+        came = exchanges[k - 1].wait(0, _soon())
+        assert np.array_equal(came, _message(left, me, k, 100)), k
+    for exchange in exchanges:
+        exchange.release(_soon())
+
+
+def lands_in_views(transport: Transport) -> None:
+    """A receive with a view fills it, and nothing beside it; others leave it alone."""
+    if transport.size == 1:
+        return
+    me, right, left = transport.rank, _right(transport), _left(transport)
+    room = np.full(120, 255, np.uint8)
+    _run(transport, [Outgoing(_message(me, right, 0, 100), right)],
+         [Incoming(100, left, room[10:110])], 1)  # fmt: skip
+    assert np.array_equal(room[10:110], _message(left, me, 0, 100))
+    assert np.all(room[:10] == 255)
+    assert np.all(room[110:] == 255)
+
+
+def lends_until_release(transport: Transport) -> None:
+    """Lent data stays as it is until released, and sent views may change after release."""
+    if transport.size == 1:
+        return
+    me, right, left = transport.rank, _right(transport), _left(transport)
+    mine = _message(me, right, 0, 10_000)
+    exchange = transport.prepare([Outgoing(mine, right)], [Incoming(10_000, left)], 1)
+    for number in range(5):
+        mine[:] = _message(me, right, number, 10_000)
+        exchange.start()
+        lent = exchange.wait(0, _soon())
+        time.sleep(0.002 * me)
+        assert np.array_equal(lent, _message(left, me, number, 10_000)), number
+        exchange.release(_soon())
+        mine[:] = 0
+
+
+def restarts(transport: Transport) -> None:
+    """An exchange runs again and again, each time with what its views then hold."""
+    if transport.size == 1:
+        return
+    right, left = _right(transport), _left(transport)
+    mine, room = np.zeros(8, np.uint8), np.zeros(8, np.uint8)
+    exchange = transport.prepare([Outgoing(mine, right)], [Incoming(8, left, room)], 1)
+    for number in range(200):
+        mine[:] = (number + transport.rank) % 256
+        exchange.start()
+        exchange.wait(0, _soon())
+        exchange.release(_soon())
+        assert np.all(room == (number + left) % 256), number
+
+
+def moves_large_messages_both_ways(transport: Transport) -> None:
+    """All start, then all wait: no rank's send depends on another's having finished."""
+    if transport.size == 1:
+        return
+    me, right, left = transport.rank, _right(transport), _left(transport)
+    sends = [Outgoing(_message(me, right, 0, _LARGE), right)]
+    (came,) = _run(transport, sends, [Incoming(_LARGE, left)], 1)
+    assert np.array_equal(came, _message(left, me, 0, _LARGE))
+
+
+def counts_what_came(transport: Transport) -> None:
+    """``received`` says how many bytes came, and nothing is left over."""
+    if transport.size == 1:
+        return
+    right, left = _right(transport), _left(transport)
+    exchange = transport.prepare(
+        [Outgoing(np.zeros(33, np.uint8), right), Outgoing(np.zeros(0, np.uint8), right)],
+        [Incoming(33, left), Incoming(0, left)],
+        channel=1,
+    )
+    exchange.start()
+    for index in range(2):
+        exchange.wait(index, _soon())
+    assert [exchange.received(index) for index in range(2)] == [33, 0]
+    exchange.release(_soon())
+    assert transport.unclaimed(1) == 0
+
+
+def gives_memory(transport: Transport) -> None:
+    """``empty`` gives writable memory of its own, also none."""
+    one, other = transport.empty(64), transport.empty(64)
+    one[:], other[:] = 1, 2
+    assert np.all(one == 1)
+    assert transport.empty(0).nbytes == 0
+
+
+def makes_subgroups(transport: Transport) -> None:
+    """Even and odd ranks, in reverse order, talk among themselves."""
+    ranks = [r for r in range(transport.size) if r % 2 == transport.rank % 2][::-1]
+    group = transport.subgroup(ranks, channel=5)
+    assert (group.size, ranks[group.rank]) == (len(ranks), transport.rank)
+    delivers_to_everyone(group)
+    delivers_to_everyone(transport)
+    group.close()
+
+
+# ---- what must fail ---------------------------------------------------------------------
+
+
+def reports_silence(transport: Transport) -> None:
+    """A wait for a message that nobody sends ends at its deadline, naming peer and bytes."""
+    if transport.size == 1:
+        return
+    exchange = transport.prepare([], [Incoming(77, _left(transport))], 1)
+    exchange.start()
+    started = time.monotonic()
+    said = _refusal(exchange, started + 0.2)
+    assert f"rank {_left(transport)}" in said, said or "a wait for nothing returned"
+    assert "77 bytes" in said, said
+    assert time.monotonic() - started < PATIENCE
+
+
+def reports_wrong_sizes(transport: Transport) -> None:
+    """A message of another size than its receive is an error that names both sizes."""
+    if transport.size == 1:
+        return
+    for sent, expected in ((10, 20), (20, 10)):
+        sends = [Outgoing(np.zeros(sent, np.uint8), _right(transport))]
+        exchange = transport.prepare(sends, [Incoming(expected, _left(transport))], sent)
+        exchange.start()
+        said = _refusal(exchange)
+        assert str(expected) in said, said or f"{sent} bytes were taken for {expected}"
+
+
+def _refusal(exchange: Exchange, deadline: float | None = None) -> str:
+    """What the exchange's first wait raises, in words; empty if it raises nothing."""
+    try:
+        exchange.wait(0, _soon() if deadline is None else deadline)
+    except TransportError as error:
+        return str(error)
+    return ""
+
+
+CHECKS: tuple[Check, ...] = (
+    describes_itself,
+    delivers_to_everyone,
+    keeps_order,
+    keeps_channels_apart,
+    lands_in_views,
+    lends_until_release,
+    restarts,
+    moves_large_messages_both_ways,
+    counts_what_came,
+    gives_memory,
+    makes_subgroups,
+)
+SPARE_CHECKS: tuple[Check, ...] = (reports_silence, reports_wrong_sizes)
+"""These break the transport, so each wants one of its own."""
