@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from refcoll.communicator import DEFAULT_TIMEOUT, Communicator
@@ -29,7 +29,17 @@ def transport(name: str) -> Callable[..., Transport]:
     found = entry_points(group=GROUP)
     for entry in found:
         if entry.name == name:
-            connector: Callable[..., Transport] = entry.load()
-            return connector
+            return _loaded(entry)
     names = ", ".join(sorted({entry.name for entry in found})) or "none: reinstall refcoll"
     raise ArgumentError(f"transport={name!r} does not exist; there are {names}")
+
+
+def _loaded(entry: EntryPoint) -> Callable[..., Transport]:
+    try:
+        connector: Callable[..., Transport] = entry.load()
+    except ImportError as error:
+        raise ArgumentError(
+            f"transport={entry.name!r} cannot be used: {error}; "
+            f"pip install 'refcoll[{entry.name}]' brings what it needs"
+        ) from error
+    return connector

@@ -51,6 +51,7 @@ from refcoll.errors import (
     RefcollError,
     TransportError,
 )
+from refcoll.launching import launched_size, launcher
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -141,4 +142,6 @@ __all__ = [
     "RefcollError",
     "Transport",
     "TransportError",
+    "launched_size",
+    "launcher",
 ]

@@ -18,6 +18,7 @@ import numpy as np
 from refcoll.algorithms.declaration import Algorithm, Nodes
 from refcoll.collectives import COLLECTIVES
 from refcoll.communicator import CollectivePlan, Communicator
+from refcoll.errors import TransportError
 from refcoll.interpreters.check import check
 from refcoll.operators import OPERATORS, Array, kind
 from refcoll.registry import algorithms, node_shape, program
@@ -36,6 +37,14 @@ class Case:
     dtype: str
     op: str | None
     """None where the collective does not merge."""
+
+    def title(self, ranks: int) -> str:
+        """The case in words."""
+        merging = f" {self.op}" if self.op else ""
+        return (
+            f"{self.algorithm} {self.collective} on {ranks} ranks, "
+            f"n={self.count} {self.dtype}{merging}"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,11 +74,8 @@ class Row:
     @property
     def title(self) -> str:
         """The case in words."""
-        merging = f" {self.op}" if self.op else ""
-        return (
-            f"{self.algorithm} {self.collective} on {self.ranks} ranks, "
-            f"n={self.count} {self.dtype}{merging}"
-        )
+        case = Case(self.algorithm, self.collective, self.count, self.dtype, self.op)
+        return case.title(self.ranks)
 
 
 def cases(size: int, collective: str | None = None, algorithm: str | None = None) -> list[Case]:
@@ -107,11 +113,17 @@ def _operators(algorithm: Algorithm, dtype: str) -> Iterator[str]:
 
 
 def verify(transport: Transport, chosen: Sequence[Case], timeout: float) -> Iterator[Row]:
-    """Run the cases; called by all ranks, each of which gets the same rows."""
+    """Run the cases; called by all ranks, each of which gets the same rows.
+
+    Raises TransportError, naming the case, where a run does not come to an end.
+    """
     counting = Counting(transport)
     comm = Communicator(counting, timeout)
     for case in chosen:
-        yield _Run(comm, counting, case).row()
+        try:
+            yield _Run(comm, counting, case).row()
+        except TransportError as error:
+            raise type(error)(f"{case.title(comm.size)}: {error}") from error
 
 
 class _Run:

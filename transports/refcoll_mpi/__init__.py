@@ -4,7 +4,7 @@ comm = refcoll.connect("mpi")                  # COMM_WORLD
 comm = refcoll.connect("mpi", comm=mine)       # an mpi4py.MPI.Comm of your own
 """
 
-from refcoll_mpi.launcher import WrongLauncherError, launched_size
+from refcoll_mpi.launcher import WrongLauncherError
 from refcoll_mpi.transport import MPITransport, connect
 
-__all__ = ["MPITransport", "WrongLauncherError", "connect", "launched_size"]
+__all__ = ["MPITransport", "WrongLauncherError", "connect"]

@@ -1,0 +1,133 @@
+"""refcoll count: steps and bytes of an algorithm, with the least possible beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from refcoll.cli.choose import chosen
+from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
+from refcoll.cli.output import console, table, write_json
+from refcoll.cli.units import bytes_per_second, nbytes, said_bytes, said_seconds, seconds
+from refcoll.interpreters.cost import cost
+from refcoll.interpreters.count import Counts
+from refcoll.interpreters.count import count as counted
+from refcoll.program import Program
+from refcoll.registry import DEFAULT_SEGMENTS
+
+_EACH_RANK = 16
+"""Up to so many ranks are listed one by one where they differ."""
+
+
+def count(
+    algorithm: AlgorithmName,
+    ranks: Ranks = 8,
+    size: Annotated[str, typer.Option("--size", "-s", help="vector size S, such as 14GB")] = "1GB",
+    collective: Collective = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(help="of each rank's link each way: 450GB/s, 400Gb/s")
+    ] = None,
+    latency: Annotated[str, typer.Option(help="per message: 3us")] = "0us",
+    root: Root = 0,
+    nodes: NodeShape = None,
+    segments: Segments = DEFAULT_SEGMENTS,
+    json: Json = None,
+) -> None:
+    """Count steps and bytes per rank for N ranks and S bytes, beside the least possible.
+
+    With --bandwidth also the time, T = steps * alpha + bytes / bandwidth along the schedule.
+    """
+    program = chosen(algorithm, collective, ranks, root=root, nodes=nodes, segments=segments)
+    total = nbytes(size)
+    counts = counted(program, total)
+    times = _times(program, total, bandwidth, latency)
+    if str(json) != "-":
+        for line in _summary(program, counts, total, times):
+            print(line)
+        if _differ(counts) and program.ranks <= _EACH_RANK:
+            print()
+            console().print(_per_rank(counts))
+    write_json(json, _content(program, counts, total, times))
+
+
+def _times(
+    program: Program, total: int, bandwidth: str | None, latency: str
+) -> dict[str, float] | None:
+    """Seconds for several ports and for one, and what they are without latency."""
+    if bandwidth is None:
+        return None
+    alpha, rate = seconds(latency), bytes_per_second(bandwidth)
+    return {
+        "several_ports": cost(program, total, latency=alpha, bandwidth=rate),
+        "one_port": cost(program, total, latency=alpha, bandwidth=rate, ports="one"),
+        "without_latency": cost(program, total, latency=0, bandwidth=rate),
+    }
+
+
+def _summary(
+    program: Program, counts: Counts, total: int, times: dict[str, float] | None
+) -> Iterator[str]:
+    yield f"{program.title}, S = {said_bytes(total)}"
+    yield f"  {counts.steps} steps (depth {counts.depth}, rounds on one port {counts.rounds})"
+    yield (
+        f"  {said_bytes(counts.sent)} per rank sent, {said_bytes(counts.received)} received "
+        "(the most that one rank does)"
+    )
+    least = said_bytes(float(counts.least))
+    yield f"  {least} is the least that some rank must: {_verdict(counts)}"
+    if times is not None:
+        yield f"  {_said_times(times, counts)}"
+
+
+def _said_times(times: dict[str, float], counts: Counts) -> str:
+    whole, one = times["several_ports"], times["one_port"]
+    said = (
+        f"{said_seconds(whole)}, of which {said_seconds(times['without_latency'])} without "
+        f"latency, and {counts.depth} alpha on the longest chain"
+    )
+    return said + (f"; {said_seconds(one)} on one port" if one > whole * (1 + 1e-9) else "")
+
+
+def _verdict(counts: Counts) -> str:
+    if counts.bandwidth_optimal:
+        return "no schedule in this model does better"
+    most = max(counts.sent, counts.received)
+    return f"this one takes {most / float(counts.least):.3g} times that"
+
+
+def _differ(counts: Counts) -> bool:
+    return len({(rank.steps, rank.sent, rank.received) for rank in counts.ranks}) > 1
+
+
+def _per_rank(counts: Counts) -> Any:
+    header = ("rank", "steps", "sent", "received", "messages sent", "messages received")
+    rows = [
+        [str(rank), str(each.steps), said_bytes(each.sent), said_bytes(each.received),
+         str(each.messages_sent), str(each.messages_received)]
+        for rank, each in enumerate(counts.ranks)
+    ]  # fmt: skip
+    return table(None, header, rows)
+
+
+def _content(
+    program: Program, counts: Counts, total: int, times: dict[str, float] | None
+) -> dict[str, object]:
+    """Keys as below; bytes and steps are the most of any rank, ``ranks`` has them all."""
+    return {
+        "algorithm": program.name,
+        "collective": program.collective.name,
+        "size_bytes": total,
+        "steps": counts.steps,
+        "depth": counts.depth,
+        "rounds": counts.rounds,
+        "sent_bytes": counts.sent,
+        "received_bytes": counts.received,
+        "lower_bound_bytes": float(counts.least),
+        "bandwidth_optimal": counts.bandwidth_optimal,
+        "ranks": [asdict(rank) for rank in counts.ranks],
+        "links": [{"source": a, "to": b, "bytes": n} for (a, b), n in sorted(counts.links.items())],
+        "seconds": times,
+    }

@@ -1,0 +1,29 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+AlgorithmName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="ALGORITHM", help="a name of `refcoll list`, such as ring")
+]
+Collective: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--collective", "-c", help="of a name that several have: all_reduce, ..."),
+]
+Ranks: TypeAlias = Annotated[int, typer.Option("--ranks", "-n", min=1, help="number of ranks N")]
+Root: TypeAlias = Annotated[int, typer.Option(help="root of a broadcast or reduce")]
+NodeShape: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--nodes", help="which ranks share a node: 4x8 for 4 nodes of 8, or 4,4,3"),
+]
+Segments: TypeAlias = Annotated[
+    int, typer.Option(min=1, help="into how many pieces pipelined algorithms cut")
+]
+Json: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="write the result as JSON; - for standard output"),
+]

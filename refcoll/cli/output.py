@@ -1,0 +1,43 @@
+"""Tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_WIDTH = 200
+"""Columns that our widest table needs: cut cells would be worse than wrapped lines."""
+
+
+def console(stderr: bool = False) -> Console:
+    """Standard output or error, wide enough for every table."""
+    made = Console(stderr=stderr)
+    return made if made.width >= _WIDTH else Console(stderr=stderr, width=_WIDTH)
+
+
+def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A plain table; columns of numbers are aligned right."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for place, name in enumerate(header):
+        numeric = bool(rows) and all(row[place][:1].isdigit() for row in rows)
+        made.add_column(name, justify="right" if numeric else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def write_json(path: Path | None, content: Any) -> None:
+    """Write ``content`` to ``path``, to standard output if that is "-"."""
+    if path is None:
+        return
+    text = json.dumps(content, indent=1) + "\n"
+    if str(path) == "-":
+        sys.stdout.write(text)
+    else:
+        path.write_text(text)

@@ -1,0 +1,50 @@
+"""refcoll show: an algorithm as a story, step by step."""
+
+from __future__ import annotations
+
+from refcoll.cli.choose import chosen
+from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
+from refcoll.cli.output import write_json
+from refcoll.interpreters.draw import draw
+from refcoll.program import Program
+from refcoll.schedule import Send, indices
+
+
+def show(
+    algorithm: AlgorithmName,
+    ranks: Ranks = 4,
+    collective: Collective = None,
+    root: Root = 0,
+    nodes: NodeShape = None,
+    segments: Segments = 2,
+    json: Json = None,
+) -> None:
+    """Draw an algorithm: which chunk goes where in each step, and what each rank then holds."""
+    program = chosen(
+        algorithm, collective, ranks, root=root, nodes=nodes, segments=segments
+    )  # fmt: skip
+    if str(json) != "-":
+        print(draw(program))
+    write_json(json, _content(program))
+
+
+def _content(program: Program) -> dict[str, object]:
+    """Keys: algorithm, collective, ranks, chunks, steps (one row per action)."""
+    return {
+        "algorithm": program.name,
+        "collective": program.collective.name,
+        "ranks": program.ranks,
+        "chunks": program.chunks,
+        "steps": [
+            {
+                "rank": rank,
+                "step": node.number + 1,
+                "action": type(action).__name__.lower(),
+                "chunks": list(indices(action.chunks)),
+                "peer": action.to if isinstance(action, Send) else action.source,
+            }
+            for rank, graph in enumerate(program.graphs)
+            for node in graph
+            for action in node.actions
+        ],
+    }

@@ -1,0 +1,92 @@
+"""Sizes, rates, times and node shapes as people write them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from refcoll.algorithms.declaration import Nodes
+from refcoll.errors import ArgumentError
+from refcoll.registry import node_shape
+
+_DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("KMGT", 1)}
+_PREFIXES = {**_DECIMAL, "K": 10**3, **_BINARY}
+_SECONDS = {"ns": 10**-9, "us": 10**-6, "µs": 10**-6, "ms": 10**-3, "s": 1.0}
+
+
+def _split(text: str, name: str) -> tuple[Fraction, str]:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[0-9]+)?)\s*([a-zA-Zµ/]*)\s*", text)
+    if match is None:
+        raise ArgumentError(f"{name}={text!r} is not a number with a unit")
+    return Fraction(match[1]), match[2]
+
+
+def nbytes(text: str, name: str = "size") -> int:
+    """Bytes from "14GB", "25MiB", "1000"; decimal prefixes are powers of 1000."""
+    value, unit = _split(text, name)
+    prefix = unit.removesuffix("B")
+    if prefix not in _PREFIXES or unit.endswith("b"):
+        raise ArgumentError(f"{name}={text!r}: use B, kB, MB, GB, TB or KiB, MiB, GiB, TiB")
+    whole = value * _PREFIXES[prefix]
+    if whole.denominator != 1:
+        raise ArgumentError(f"{name}={text!r} is not a whole number of bytes")
+    return int(whole)
+
+
+def bytes_per_second(text: str, name: str = "bandwidth") -> float:
+    """Bytes per second from "450GB/s"; "Gb/s" and "Gbit/s" are bits."""
+    value, unit = _split(text, name)
+    amount, _, per = unit.partition("/")
+    bits = amount.endswith(("b", "bit"))
+    prefix = amount.removesuffix("bit").removesuffix("b").removesuffix("B")
+    if per != "s" or prefix not in _PREFIXES:
+        raise ArgumentError(f"{name}={text!r}: use bytes per second, such as 450GB/s or 400Gb/s")
+    return float(value * _PREFIXES[prefix] / (8 if bits else 1))
+
+
+def seconds(text: str, name: str = "latency") -> float:
+    """Seconds from "3us", "0.5ms", "2s"."""
+    value, unit = _split(text, name)
+    if unit not in _SECONDS:
+        raise ArgumentError(f"{name}={text!r}: use ns, us, ms or s")
+    return float(value) * _SECONDS[unit]
+
+
+def nodes(text: str | None, size: int) -> Nodes | None:
+    """A node shape from "4x8" (4 nodes of 8 ranks) or "4,4,3" (nodes of 4, 4 and 3)."""
+    if text is None:
+        return None
+    if match := re.fullmatch(r"([1-9][0-9]*)x([1-9][0-9]*)", text):
+        sizes = [int(match[2])] * int(match[1])
+    elif re.fullmatch(r"[1-9][0-9]*(,[1-9][0-9]*)*", text):
+        sizes = [int(each) for each in text.split(",")]
+    else:
+        raise ArgumentError(f"nodes={text!r}: use 4x8 for 4 nodes of 8 ranks, or 4,4,3")
+    if sum(sizes) != size:
+        raise ArgumentError(f"nodes={text!r} holds {sum(sizes)} ranks, not {size}")
+    return node_shape(sizes)
+
+
+def said_bytes(value: float) -> str:
+    """ "24.5 GB": four significant digits, decimal prefixes.
+
+    >>> said_bytes(24_500_000_000), said_bytes(12)
+    ('24.5 GB', '12 B')
+    """
+    for prefix, unit in reversed(_DECIMAL.items()):
+        if value >= unit and prefix:
+            return f"{value / unit:.4g} {prefix}B"
+    return f"{value:.4g} B"
+
+
+def said_seconds(value: float) -> str:
+    """ "54.44 ms": four significant digits.
+
+    >>> said_seconds(0.0544444), said_seconds(3e-6)
+    ('54.44 ms', '3 us')
+    """
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= factor:
+            return f"{value / factor:.4g} {unit}"
+    return f"{value / 1e-9:.4g} ns"

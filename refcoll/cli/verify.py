@@ -1,0 +1,174 @@
+"""refcoll verify: run every algorithm, and hold it to what it claims."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from refcoll.cli.options import Collective, Json
+from refcoll.cli.output import console, table, write_json
+from refcoll.communicator import Communicator
+from refcoll.connecting import transport as connector
+from refcoll.errors import ArgumentError, TransportError
+from refcoll.launching import launched_size
+from refcoll.registry import find
+from refcoll.spawning import spawn
+from refcoll.testing import verification
+from refcoll.testing.verification import Case, Row, cases
+
+_HEADER = (
+    "algorithm", "collective", "ranks", "n", "dtype", "op", "exact", "agree", "steps", "claimed",
+    "bytes sent", "claimed", "received", "lower bound", "ok",
+)  # fmt: skip
+_IN_PROCESS = "in-process"
+
+
+@dataclass
+class _Outcome:
+    """All rows, and what kept the rest from running, if anything did."""
+
+    transport: str
+    rows: list[Row] = field(default_factory=list)
+    failure: str | None = None
+    seconds: float = 0
+
+    @property
+    def wrong(self) -> list[Row]:
+        return [row for row in self.rows if not row.ok]
+
+    @property
+    def holds(self) -> bool:
+        return self.failure is None and not self.wrong
+
+    @property
+    def verdict(self) -> str:
+        if self.failure is not None:
+            return f"FAILS: {self.failure}"
+        if self.wrong:
+            first = self.wrong[0]
+            counted = f"{len(self.wrong)} of {len(self.rows)} rows, first {first.title}"
+            return f"FAILS: {counted}: {'; '.join(first.problems)}"
+        sizes = ", ".join(str(size) for size in sorted({row.ranks for row in self.rows}))
+        return (
+            f"holds: {len(self.rows)} rows on {sizes} ranks over {self.transport} in "
+            f"{self.seconds:.1f} s: exact on every rank, steps and bytes as claimed"
+        )
+
+
+def verify(
+    ranks: Annotated[
+        str | None, typer.Option(help="without mpirun: in-process ranks [default: 2,3,4,7,8]")
+    ] = None,
+    algorithm: Annotated[str | None, typer.Option("--algorithm", "-a", help="only this")] = None,
+    collective: Collective = None,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="in-process, mpi, ...; by default mpi under mpirun, else in-process"),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="seconds that any one wait may last")] = 30.0,
+    json: Json = None,
+) -> None:
+    """Run every algorithm: exact on every rank, steps and bytes as claimed.
+
+    Under mpirun each process is a rank; alone, the ranks are threads of this process.  The
+    JSON holds the keys holds, verdict and rows; bytes and steps are the maximum over ranks.
+    """
+    name = transport or (_IN_PROCESS if launched_size() is None else "mpi")
+    outcome, started = _Outcome(name), time.monotonic()
+    if name == _IN_PROCESS:
+        rank, plan = 0, {size: _cases(size, collective, algorithm) for size in _sizes(ranks)}
+        rows = _in_process(plan, timeout)
+    else:
+        if ranks is not None:
+            raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+        end = connector(name)()
+        rank, plan = end.rank, {end.size: _cases(end.size, collective, algorithm)}
+        rows = verification.verify(end, plan[end.size], timeout)
+    total = sum(len(each) for each in plan.values())
+    try:
+        outcome.rows.extend(_with_progress(rows, total, show=rank == 0))
+    except TransportError as error:
+        outcome.failure = str(error)
+    outcome.seconds = time.monotonic() - started
+    if rank == 0:
+        _report(outcome, to_terminal=str(json) != "-")
+        write_json(json, {
+            "holds": outcome.holds, "verdict": outcome.verdict,
+            "rows": [asdict(row) for row in outcome.rows],
+        })  # fmt: skip
+    elif outcome.failure is not None:
+        print(f"rank {rank}: {outcome.verdict}", file=sys.stderr)
+    raise typer.Exit(0 if outcome.holds else 1)
+
+
+def _sizes(ranks: str | None) -> list[int]:
+    parts = (ranks or "2,3,4,7,8").split(",")
+    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise ArgumentError(f"ranks={ranks!r} must be numbers of ranks, such as 2,3,4")
+    return [int(part) for part in parts]
+
+
+def _cases(size: int, collective: str | None, algorithm: str | None) -> list[Case]:
+    if algorithm is not None and collective is not None:
+        find(collective, algorithm)
+    chosen = cases(size, collective, algorithm)
+    if not chosen:
+        raise ArgumentError(
+            f"there is nothing to run for algorithm={algorithm!r}, collective={collective!r}; "
+            "see `refcoll list`"
+        )
+    return chosen
+
+
+def _in_process(plan: dict[int, list[Case]], timeout: float) -> Iterator[Row]:
+    """The rows of all sizes, each size on threads of its own."""
+
+    def run(comm: Communicator, chosen: Sequence[Case]) -> list[Row]:
+        return list(verification.verify(comm.transport, chosen, timeout))
+
+    for size, chosen in plan.items():
+        step = max(1, len(chosen) // 10)
+        for first in range(0, len(chosen), step):
+            yield from spawn(size, run, chosen[first : first + step])[0]
+
+
+def _with_progress(rows: Iterator[Row], total: int, show: bool) -> Iterator[Row]:
+    """The rows as they come, told on standard error: a bar, or a line now and then."""
+    if not show:
+        yield from rows
+        return
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task, told = bar.add_task("verifying", total=total), time.monotonic()
+        for done, row in enumerate(rows, 1):
+            yield row
+            bar.advance(task)
+            if not sys.stderr.isatty() and time.monotonic() - told > 2:
+                told = time.monotonic()
+                print(f"verifying: {done} of {total} rows", file=sys.stderr, flush=True)
+
+
+def _report(outcome: _Outcome, to_terminal: bool) -> None:
+    if to_terminal:
+        print(outcome.verdict, flush=True)
+        console().print(table(None, _HEADER, [_cells(row) for row in outcome.rows]))
+        print(outcome.verdict, flush=True)
+
+
+def _cells(row: Row) -> list[str]:
+    return [
+        row.algorithm, row.collective, str(row.ranks), str(row.count), row.dtype, row.op or "-",
+        _yes(row.exact), _yes(row.agree), str(row.steps), str(row.steps_claimed),
+        str(row.sent_bytes), str(row.sent_claimed), str(row.received_bytes),
+        f"{row.lower_bound_bytes:.10g}", "ok" if row.ok else "; ".join(row.problems),
+    ]  # fmt: skip
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "NO"
