@@ -1,0 +1,65 @@
+"""Start real MPI jobs: the flags that each MPI wants, and a limit on how long they may take."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+LIMIT = 120
+"""Seconds after which a job is taken to hang."""
+Run = subprocess.CompletedProcess[str]
+
+# Open MPI wants to be asked for more ranks than cores, and to be run as root; MPICH does not.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "true",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+def script(name: str) -> str:
+    """The command of that name that belongs to this Python, or else the first on the path."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    assert found, f"no {name}: pip install 'refcoll[mpi]'"
+    return found
+
+
+def launch(ranks: int, *command: str, limit: float = LIMIT) -> Run:
+    """``command`` on so many ranks; fails where it takes longer than ``limit`` seconds."""
+    return subprocess.run(
+        [script("mpirun"), "-n", str(ranks), *command],
+        capture_output=True,
+        text=True,
+        timeout=limit,
+        env={**os.environ, **ENVIRONMENT},
+        check=False,
+    )
+
+
+def launch_program(ranks: int, name: str, *arguments: str, limit: float = LIMIT) -> Run:
+    """The program of that name in ``programs`` on so many ranks."""
+    return launch(ranks, sys.executable, str(PROGRAMS / name), *arguments, limit=limit)
+
+
+@pytest.fixture(scope="session")
+def mpirun() -> Callable[..., Run]:
+    return launch
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[..., Run]:
+    return launch_program
+
+
+@pytest.fixture(scope="session")
+def refcoll_script() -> str:
+    return script("refcoll")

@@ -1,0 +1,122 @@
+"""Under mpirun a mistake is an error on every rank, and no job hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+AGREED = {"overlapping out", "root out of range", "undefined op", "object array",
+          "unknown algorithm"}  # fmt: skip
+"""The cases in which every rank is wrong in the same way."""
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def said(request, program):
+    """What every rank said in every case of bad_calls.py."""
+    run = program(request.param, "bad_calls.py")
+    assert run.returncode == 0, run.stderr[-3000:]
+    return json.loads(run.stdout)
+
+
+def test_every_rank_raises_soon(said):
+    for rank, cases in enumerate(said):
+        for name, (kind, _, seconds) in cases.items():
+            assert kind in ("ArgumentError", "DisagreementError"), (rank, name, cases[name])
+            assert seconds < 15, (rank, name)
+
+
+def test_a_disagreement_shows_who_said_what(said):
+    last = len(said) - 1
+    others = "rank 0" if last == 1 else f"ranks 0-{last - 1}"
+    for cases in said:
+        _, table, _ = cases["dtype"]
+        assert f"{others}: " in table
+        assert f"rank {last}: " in table
+        assert "float32" in table
+        assert "float64" in table
+
+
+def test_one_ranks_mistake_is_told_to_the_others(said):
+    kind, message, _ = said[-1]["not an array"]
+    assert (kind, "numpy.asarray" in message) == ("ArgumentError", True)
+    for cases in said[:-1]:
+        kind, message, _ = cases["not an array"]
+        assert (kind, "numpy.asarray" in message) == ("DisagreementError", True)
+
+
+def test_the_same_mistake_everywhere_is_an_argument_error_everywhere(said):
+    for cases in said:
+        for name in AGREED:
+            assert cases[name][0] == "ArgumentError", (name, cases[name])
+
+
+# ---- how jobs end -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("raises", "an accident of the user's own"),
+        ("never calls", "waited 3."),
+        ("exits", ""),
+        ("is killed", ""),
+        ("differs", "the ranks did not make the same call"),
+    ],
+)
+def test_a_failed_job_ends_soon_and_not_with_0(how, told, program):
+    started = time.monotonic()
+    run = program(3, "endings.py", how, limit=45)
+    assert time.monotonic() - started < 40
+    assert run.returncode != 0
+    assert told in run.stdout + run.stderr
+
+
+def test_a_caught_disagreement_poisons_but_does_not_end_the_job(program):
+    run = program(3, "endings.py", "differs, and carries on")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count(": told") == 3
+    assert run.stdout.count(": refused") == 3
+
+
+# ---- the wrong launcher -----------------------------------------------------------------
+
+
+def test_another_mpis_mpirun_is_told_from_a_job_of_one(refcoll_script):
+    """What a process sees that Open MPI's mpirun starts, and whose mpi4py loads another MPI."""
+    foreign = {**os.environ, "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}
+    for name in ("PMI_SIZE", "PMI_RANK", "PMI_FD"):
+        foreign.pop(name, None)
+    run = subprocess.run(
+        [refcoll_script, "verify"], env=foreign, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert run.returncode not in (0, 2)
+    assert "started 4 processes" in run.stderr
+    assert "use the mpirun that belongs to that MPI" in run.stderr
+
+
+@pytest.mark.skipif(
+    not (shutil.which("mpirun.mpich") and shutil.which("mpirun.openmpi")),
+    reason="needs two MPIs on the system, as Debian's mpich and openmpi-bin install them",
+)
+@pytest.mark.parametrize("foreign", ["mpirun.mpich", "mpirun.openmpi"])
+def test_real_foreign_launchers(foreign, refcoll_script):
+    library = subprocess.run(
+        [sys.executable, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    if ("Open MPI" in library) == foreign.endswith("openmpi"):
+        pytest.skip("this launcher is of the MPI that mpi4py loads")
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    run = subprocess.run(
+        [foreign, "-n", "2", refcoll_script, "verify"], capture_output=True, text=True,
+        timeout=120, env={**os.environ, **allowed}, check=False,
+    )  # fmt: skip
+    assert run.returncode != 0
+    assert "holds" not in run.stdout

@@ -1,0 +1,57 @@
+"""`mpirun -n N refcoll verify`: the correctness run itself, on real processes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from refcoll import algorithms
+from refcoll.collectives import COLLECTIVES
+
+KEYS = {
+    "algorithm", "collective", "ranks", "count", "dtype", "op", "transport", "exact", "agree",
+    "steps", "steps_claimed", "sent_bytes", "sent_claimed", "received_bytes",
+    "lower_bound_bytes", "ok",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_everything_holds(ranks, mpirun, refcoll_script, tmp_path):
+    path = tmp_path / "rows.json"
+    run = mpirun(ranks, refcoll_script, "verify", "--json", str(path))
+    assert run.returncode == 0, run.stdout[:2000] + run.stderr[-2000:]
+    assert run.stdout.startswith("holds: ")
+    rows = json.loads(path.read_text())["rows"]
+    for row in rows:
+        assert row.keys() >= KEYS
+        assert (row["ranks"], row["transport"]) == (ranks, "mpi")
+        assert row["ok"] and row["exact"] and row["agree"], row
+        assert row["steps"] == row["steps_claimed"], row
+        assert row["sent_bytes"] == row["sent_claimed"], row
+        most = max(row["sent_bytes"], row["received_bytes"])
+        assert most >= row["lower_bound_bytes"], row
+    covered = {(r["algorithm"], r["collective"], r["count"]) for r in rows if r["dtype"] == "float32"}
+    for each in algorithms():
+        if not each.helpers and each.collective != "barrier":
+            for n in (0, 1, ranks - 1, ranks, ranks + 1, 1000, 65_537):
+                assert (each.name, each.collective, n) in covered
+
+
+def test_the_ring_sends_what_the_formula_says(mpirun, refcoll_script, tmp_path):
+    """2(N-1)/N S for N = 4 and S = 4000 bytes, as in Patarasuk and Yuan."""
+    path = tmp_path / "rows.json"
+    command = (refcoll_script, "verify", "-a", "ring", "-c", "all_reduce", "--json", str(path))
+    mpirun(4, *command)
+    (row,) = [
+        r for r in json.loads(path.read_text())["rows"]
+        if (r["count"], r["dtype"], r["op"]) == (1000, "float32", "sum")
+    ]  # fmt: skip
+    assert (row["sent_bytes"], row["received_bytes"], row["steps"]) == (6000, 6000, 6)
+
+
+@pytest.mark.parametrize("collective", sorted(COLLECTIVES))
+def test_usage_errors_exit_with_2(collective, mpirun, refcoll_script):
+    run = mpirun(2, refcoll_script, "verify", "-c", collective, "-a", "nonsense")
+    assert run.returncode == 2
+    assert "nonsense" in run.stderr
