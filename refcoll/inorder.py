@@ -7,9 +7,11 @@ through one.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,37 +37,48 @@ class InOrder:
 
     def __init__(self, threads: bool) -> None:
         self._threads = threads
-        self._pool: ThreadPoolExecutor | None = None
-        self._worker: int | None = None
+        self._tasks: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._worker: threading.Thread | None = None
 
     def run(self, function: Callable[[], T]) -> T:
         """Do it now, after all that was asked for before."""
-        if self._pool is None or threading.get_ident() == self._worker:
+        if self._worker is None or self._worker is threading.current_thread():
             return function()
-        return self._pool.submit(function).result()
+        return self._enqueued(function).result()
 
     def submit(self, function: Callable[[], T]) -> Handle[T]:
         """Do it in the background; at once where threads are not to be used."""
         if not self._threads:
-            return Handle(_settled(function))
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "refcoll", initializer=self._note_worker)
-        return Handle(self._pool.submit(function))
+            future: Future[T] = Future()
+            _settle(future, function)
+            return Handle(future)
+        if self._worker is None:
+            # Not ThreadPoolExecutor: an exit after an error must not wait for its thread.
+            self._worker = threading.Thread(target=self._work, name="refcoll", daemon=True)
+            self._worker.start()
+            atexit.register(self.close)
+        return Handle(self._enqueued(function))
 
     def close(self) -> None:
         """Wait for what is under way, and end the thread."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        if self._worker is not None:
+            self._tasks.put(None)
+            self._worker.join()
+            self._worker = None
+            atexit.unregister(self.close)
 
-    def _note_worker(self) -> None:
-        self._worker = threading.get_ident()
+    def _enqueued(self, function: Callable[[], T]) -> Future[T]:
+        future: Future[T] = Future()
+        self._tasks.put(lambda: _settle(future, function))
+        return future
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
 
 
-def _settled(function: Callable[[], T]) -> Future[Any]:
-    future: Future[Any] = Future()
+def _settle(future: Future[Any], function: Callable[[], Any]) -> None:
     try:
         future.set_result(function())
-    except Exception as error:
+    except BaseException as error:
         future.set_exception(error)
-    return future

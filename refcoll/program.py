@@ -59,7 +59,8 @@ class Program:
     @property
     def title(self) -> str:
         """The program in words, for messages."""
-        return f"{self.collective.name} by {self.name} on {self.size} ranks"
+        ranks = "1 rank" if self.size == 1 else f"{self.size} ranks"
+        return f"{self.collective.name} by {self.name} on {ranks}"
 
     def layout(self, count: int) -> Layout:
         """How a vector of ``count`` elements is cut for this program."""

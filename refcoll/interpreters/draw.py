@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from refcoll.interpreters.count import count
 from refcoll.interpreters.delivery import Finished
 from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
 from refcoll.program import Program
-from refcoll.schedule import Action, Chunks, Copy, Send, indices, remote
+from refcoll.schedule import Action, Chunks, Copy, Reduce, Send, indices, remote
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LINKS_SHOWN = 16
+_MERGING = "Partial results travel: whoever receives a chunk merges it into its own."
+_COPYING = "Chunks travel as they are: whoever receives one keeps it."
 
 
 def draw(program: Program) -> str:
@@ -23,49 +27,90 @@ def draw(program: Program) -> str:
     Raises a ScheduleError where sends and receives do not match.
     """
     story = _Story(program)
-    header = ["", *(_rank_name(program, rank) for rank in range(program.ranks))]
-    rows: list[list[str] | None] = [header, None, *story.start()]
+    lines = [*_legend(program), ""]
+    rows: list[list[str] | str] = [["", *_rank_names(program)], *story.start()]
+    told = ""
     for number in story.numbers:
-        rows += [None, *story.step(number)]
-    return "\n".join([*_legend(program), "", *_table(rows)])
+        caption = _COPYING if not _merges(program, number) else _MERGING
+        if caption != told and not program.collective.synchronises:
+            rows.append(caption)
+            told = caption
+        rows += story.step(number)
+    return "\n".join([*lines, *_table(rows), "", *_summary(program)])
 
 
-def _rank_name(program: Program, rank: int) -> str:
-    return f"rank {rank}" if rank < program.size else f"helper {rank}"
+def _rank_names(program: Program) -> list[str]:
+    size = program.size
+    return [f"rank {r}" if r < size else f"helper {r}" for r in range(program.ranks)]
+
+
+def _merges(program: Program, number: int) -> bool:
+    return any(
+        isinstance(action, Reduce)
+        for graph in program.graphs
+        for node in graph
+        if node.number == number
+        for action in node.actions
+    )
 
 
 def _legend(program: Program) -> Iterator[str]:
-    yield f"{program.title}: the vector is cut into {program.chunks} chunks"
+    chunks = program.chunks
+    yield f"{program.title}; the vector is cut into {chunks} chunk{'s' if chunks > 1 else ''}"
+    links = count(program, program.chunks).links
+    if 0 < len(links) <= _LINKS_SHOWN:
+        yield "Messages go " + ", ".join(f"{a} -> {b}" for a, b in sorted(links)) + "."
     if program.collective.synchronises:
-        yield "Messages are empty: all that travels is the word that a rank has come this far."
+        yield "They are empty: all that travels is the word of who has come this far."
         return
-    first = _name(0, program)
-    yield (
-        f"{first}:0 is chunk {first} as rank 0 had it at the start; {first}:013 is the "
-        f"{'sum' if program.collective.reduces else 'value'} of ranks 0, 1 and 3; "
-        f"{first}* is the finished chunk"
-    )
-    yield (
-        f"{first} -> 1: I send chunk {first} to rank 1;   {first} += 3: I add what rank 3 sends;   "
-        f"{first} = 3: I take what rank 3 sends"
-    )
+    yield ""
+    yield from _symbols(_name(0, program), any(_merges(program, n) for n in _numbers(program)))
+
+
+def _symbols(a: str, merging: bool) -> Iterator[str]:
+    yield f"  {a}:0      chunk {a} as rank 0 had it at the start"
+    if merging:
+        yield f"  {a}:013    what the ranks 0, 1 and 3 had in chunk {a}, merged (summed, say)"
+    yield f"  {a}*       chunk {a}, finished"
+    yield f"  {a} -> 1   I send my chunk {a} to rank 1"
+    if merging:
+        yield f"  {a} += 3   I merge what rank 3 sends into my chunk {a}"
+    yield f"  {a} = 3    my chunk {a} becomes what rank 3 sends"
+
+
+def _numbers(program: Program) -> list[int]:
+    """The numbers of all steps in which some rank does something."""
+    return sorted({node.number for graph in program.graphs for node in graph})
+
+
+def _summary(program: Program) -> Iterator[str]:
+    """What it took, for the rank that did most, in units of the vector."""
+    unit = 60 * program.chunks
+    counts = count(program, unit)
+    yield f"Done after {counts.steps} steps (the most that any rank takes)."
+    if not program.collective.synchronises:
+        most, least = max(counts.sent, counts.received) / unit, float(counts.least) / unit
+        better = "no schedule can do with less" if counts.bandwidth_optimal else (
+            f"the least possible is {least:.4g}"
+        )  # fmt: skip
+        yield f"The busiest rank sends or receives {most:.4g} times its vector; {better}."
 
 
 class _Story:
-    """What the ranks hold after each step, by the steps' numbers."""
+    """What the ranks do in each step, and what they hold after it."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.symbols = Symbols(program)
-        self.before = [self._held(rank) for rank in range(program.ranks)]
+        self.held = [self._holds(rank) for rank in range(program.ranks)]
         self.after: dict[tuple[int, int], list[str]] = {}
         for event in replay(program, self.symbols):
             if isinstance(event, Finished):
                 number = program.graphs[event.rank][event.node].number
-                self.after[event.rank, number] = self._held(event.rank)
-        self.numbers = sorted({node.number for graph in program.graphs for node in graph})
+                self.after[event.rank, number] = self._holds(event.rank)
+        self.numbers = _numbers(program)
 
-    def _held(self, rank: int) -> list[str]:
+    def _holds(self, rank: int) -> list[str]:
         return [
             f"{_name(c, self.program)}{self._content(rank, c, value)}"
             for c, value in sorted(self.symbols.memory[rank].items())
@@ -76,22 +121,27 @@ class _Story:
         held = sorted(value.contributors().elements())
         if wanted is not None and held == sorted(wanted):
             return "*"
-        small = self.program.ranks <= 10
-        return ":" + ("" if small else ",").join(str(who) for who in held)
+        between = "" if self.program.ranks <= 10 else ","
+        return ":" + between.join(str(who) for who in held)
 
     def start(self) -> list[list[str]]:
-        return _block("start", self.before)
+        """What each rank holds at the start."""
+        return [] if self.program.collective.synchronises else _block("start", self.held)
 
     def step(self, number: int) -> list[list[str]]:
-        """Two blocks of lines: what each rank does, and what it holds afterwards."""
-        acts: list[list[str]] = []
-        for rank, graph in enumerate(self.program.graphs):
-            actions = [action for node in graph if node.number == number for action in node.actions]
-            acts.append([_act(action, rank, self.program) for action in actions])
-            if (rank, number) in self.after:
-                self.before[rank] = self.after[rank, number]
-        held = [] if self.program.collective.synchronises else _block("", self.before)
-        return [*_block(f"step {number + 1}", acts), *held]
+        """What each rank does, and then what each rank holds, in lines."""
+        acts = [
+            [_act(a, rank, self.program) for node in graph if node.number == number
+             for a in node.actions]
+            for rank, graph in enumerate(self.program.graphs)
+        ]  # fmt: skip
+        self.held = [self.after.get((r, number), held) for r, held in enumerate(self.held)]
+        return [*_block(f"step {number + 1}", acts), *self._block_after(number)]
+
+    def _block_after(self, number: int) -> list[list[str]]:
+        if self.program.collective.synchronises:
+            return []
+        return _block(f"after {number + 1}", self.held)
 
 
 def _act(action: Action, rank: int, program: Program) -> str:
@@ -116,8 +166,11 @@ def _name(chunk: int, program: Program) -> str:
     return _LETTERS[chunk] if program.areas * program.chunks <= len(_LETTERS) else f"c{chunk}"
 
 
+# ---- tables of text --------------------------------------------------------------------
+
+
 def _block(title: str, cells: Sequence[Sequence[str]]) -> list[list[str]]:
-    """One table row per line of the fullest cell; at least one."""
+    """One table row per line of the fullest cell, at least one; the title before the first."""
     height = max([1, *(len(cell) for cell in cells)])
     return [
         [title if line == 0 else "", *(cell[line] if line < len(cell) else "" for cell in cells)]
@@ -125,13 +178,16 @@ def _block(title: str, cells: Sequence[Sequence[str]]) -> list[list[str]]:
     ]
 
 
-def _table(rows: Sequence[Sequence[str] | None]) -> Iterator[str]:
-    """The rows, columns aligned; None is a rule."""
-    filled = [row for row in rows if row is not None]
-    widths = [max(len(cell) for cell in column) for column in zip(*filled, strict=True)]
+def _table(rows: Sequence[Sequence[str] | str]) -> Iterator[str]:
+    """The rows, columns aligned, a rule above each titled one; a string is a line of its own."""
+    cells = [row for row in rows if not isinstance(row, str)]
+    widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
+    rule = "-+-".join("-" * width for width in widths)
     for row in rows:
-        if row is None:
-            yield "-+-".join("-" * width for width in widths)
-        else:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            yield " | ".join(cells).rstrip()
+        if isinstance(row, str):
+            yield from ("", row)
+            continue
+        if row[0] and not row[0].startswith("after"):
+            yield rule
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield " | ".join(padded).rstrip()

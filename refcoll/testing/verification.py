@@ -140,9 +140,9 @@ class _Run:
         self.dtype = dtype_named(case.dtype)
 
     def row(self) -> Row:
-        report = check(self.program)
-        if not report.ok:
-            return self._judged([self._blank()] * self.comm.size, str(report.failures[0]))
+        refuted = self._refutation()
+        if refuted is not None:
+            return self._judged([self._blank()] * self.comm.size, refuted)
         entered = time.time()
         plan, x, mine = self._plan()
         self.counting.take()
@@ -161,6 +161,14 @@ class _Run:
         }
         everyone = self.comm.agreement.collect(found, (), self.comm.timeout)
         return self._judged(everyone)
+
+    def _refutation(self) -> str | None:
+        """What is wrong with the program before it has run, if anything is."""
+        try:
+            report = check(self.program)
+        except Exception as error:  # whatever a broken algorithm raises is its verdict
+            return f"{type(error).__name__}: {error}"
+        return str(report.failures[0]) if report.failures else None
 
     def _plan(self) -> tuple[CollectivePlan, Array | None, Array | None]:
         """The plan, its input, and a copy of the input."""

@@ -2,8 +2,9 @@
 
 MPI's finalisation waits for all processes and for messages under way, so a process that
 failed in the middle of a collective would hang there, and those that wait for it with it.
-Once a transport has failed, or an exception is about to end the process, the exit ends the
-whole job with a non-zero status instead, after its message has been printed.
+Once an exception is about to end the process, or a transport has failed and the process
+comes to its end, the whole job is ended with a non-zero status instead, a moment after the
+process has printed what it has to say.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def watch() -> None:
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         previous(kind, error, trace)
         fail()
+        _end()  # now: what else runs at exit may wait for other ranks
 
     sys.excepthook = hook
 
