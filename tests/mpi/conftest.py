@@ -1,4 +1,7 @@
-"""Start real MPI jobs: the flags that each MPI wants, and a limit on how long they may take."""
+"""Start real MPI jobs: the flags that each MPI wants, and a limit on how long they may take.
+
+$REFCOLL_MPIRUN names another mpirun than the one beside this Python, or first on the path.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def script(name: str) -> str:
 def launch(ranks: int, *command: str, limit: float = LIMIT) -> Run:
     """``command`` on so many ranks; fails where it takes longer than ``limit`` seconds."""
     return subprocess.run(
-        [script("mpirun"), "-n", str(ranks), *command],
+        [os.environ.get("REFCOLL_MPIRUN") or script("mpirun"), "-n", str(ranks), *command],
         capture_output=True,
         text=True,
         timeout=limit,
