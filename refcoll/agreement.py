@@ -65,7 +65,7 @@ class Agreement:
         """Everybody's records, by rank, which must agree in the entries named ``same``."""
         self._all_equal(record, f"asked by {self._rank}", timeout)
         everyone = self._gather(record, timeout)
-        if any(each.get(key) != record[key] for each in everyone for key in same):
+        if any(each.get(key) != record.get(key) for each in everyone for key in same):
             raise DisagreementError(_table(everyone))
         return everyone
 
@@ -125,7 +125,7 @@ def _table(records: Sequence[Mapping[str, Any]]) -> str:
     shown = _differing(records)
     groups: dict[str, list[int]] = defaultdict(list)
     for rank, record in enumerate(records):
-        if "error" in record:
+        if record.get("error"):
             said = str(record["error"])
         else:
             said = ", ".join(f"{key}={record.get(key)}" for key in shown)
@@ -136,9 +136,9 @@ def _table(records: Sequence[Mapping[str, Any]]) -> str:
 
 def _differing(records: Sequence[Mapping[str, Any]]) -> list[str]:
     """collective, algorithm, and whatever else is not the same on all ranks."""
-    calls = [record for record in records if "error" not in record]
+    calls = [record for record in records if not record.get("error")]
     keys = dict.fromkeys(key for record in calls for key in record)
-    always = ["collective", "algorithm"]
+    always = [key for key in ("collective", "algorithm") if key in keys]
     others = sorted(key for key in keys if len({str(r.get(key)) for r in calls}) > 1)
     return always + [key for key in others if key not in always]
 

@@ -19,7 +19,7 @@ from refcoll.collectives import COLLECTIVES
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array, Operator, kind, operator
 from refcoll.program import Program
-from refcoll.registry import DEFAULT_SEGMENTS, choose, program
+from refcoll.registry import DEFAULT_SEGMENTS, checked_nodes, choose, program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class Call:
             else self.layout.count,
             "dtype": self.x.dtype.name,
             "op": self.op.name if self.program.collective.reduces else None,
-            "root": self.program.root,
+            "root": self.program.root if self.program.collective.rooted else None,
             "counts": None if counts is None else list(self.layout.lengths),
             "accumulate": self.dtype.name,
             "nodes": request.nodes,
@@ -81,21 +81,42 @@ def checked(request: Request, rank: int, size: int) -> Call:
     dtype = _travelling(request.accumulate, x.dtype)
     if collective.reduces:
         op.require(dtype)
-    root = _root(request.root, size)
     lengths = _lengths(request, x, rank, size)
     count = x.size if lengths is None else sum(lengths)
-    in_order = collective.reduces and not op.commutative
-    name = request.algorithm
-    if name == "auto":
-        name = choose(collective.name, size, count * dtype.itemsize, root, request.nodes, in_order)
-    made = program(
-        collective.name, name, size, root=root, nodes=request.nodes, segments=request.segments
-    )
-    _require_runnable(made, op, in_order)
+    made = _program(request, op, size, count * dtype.itemsize)
     layout = made.layout(count) if lengths is None else Layout(lengths)
     shape = result_shape(made, layout, x, rank)
-    out = None if request.out is None or shape is None else _out(request.out, x, shape)
+    out = None
+    if request.out is not None and shape is not None:
+        out = _out(request.out, x, shape, _piece(made, layout, x, request.out, rank))
     return Call(request, made, layout, op, x, out, dtype)
+
+
+def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:
+    """The program that the caller names, or the one for "auto"; it must suit the operator."""
+    collective, name = request.collective, request.algorithm
+    root, segments = _integer(request.root, "root"), _integer(request.segments, "segments")
+    if not 0 <= root < size:
+        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
+    nodes = None if request.nodes is None else checked_nodes(request.nodes, size)
+    in_order = COLLECTIVES[collective].reduces and not op.commutative
+    if name == "auto":
+        name = choose(collective, size, nbytes, root, nodes, in_order)
+    made = program(collective, name, size, root=root, nodes=nodes, segments=segments)
+    _require_runnable(made, op, in_order)
+    return made
+
+
+def _piece(
+    made: Program, layout: Layout, x: Array, out: Array, rank: int
+) -> tuple[Array, Array] | None:
+    """What may be the same memory where x is rank's piece of out, or out is its piece of x."""
+    if not made.collective.scattered or not isinstance(out, np.ndarray):
+        return None
+    whole, piece = (out, x) if made.collective.name == "all_gather" else (x, out)
+    if not whole.flags.c_contiguous or whole.size != layout.count:
+        return None
+    return whole.reshape(-1)[layout.span(rank, rank + 1)], piece
 
 
 def result_shape(made: Program, layout: Layout, x: Array, rank: int) -> tuple[int, ...] | None:
@@ -138,14 +159,11 @@ def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def _root(value: Any, size: int) -> int:
+def _integer(value: Any, name: str) -> int:
     try:
-        root = builtin.index(value)
+        return builtin.index(value)
     except TypeError:
-        raise ArgumentError(f"root={value!r} is not an integer") from None
-    if not 0 <= root < size:
-        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
-    return root
+        raise ArgumentError(f"{name}={value!r} is not an integer") from None
 
 
 def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...] | None:
@@ -181,7 +199,7 @@ def _require_runnable(made: Program, op: Operator, in_order: bool) -> None:
         )
 
 
-def _out(value: Any, x: Array, shape: tuple[int, ...]) -> Array:
+def _out(value: Any, x: Array, shape: tuple[int, ...], piece: tuple[Array, Array] | None) -> Array:
     out = _array(value, "out")
     if out.shape != shape or out.dtype != x.dtype:
         raise ArgumentError(
@@ -192,7 +210,8 @@ def _out(value: Any, x: Array, shape: tuple[int, ...]) -> Array:
         raise ArgumentError("out is read-only; pass an array that may be written")
     if overlaps_itself(out):
         raise ArgumentError(f"out has several elements in one place (strides {out.strides})")
-    if not same_memory(out, x) and _overlap(out, x):
+    in_place = same_memory(out, x) or (piece is not None and same_memory(*piece))
+    if not in_place and _overlap(out, x):
         raise ArgumentError("out overlaps x without being x; pass x itself, or separate memory")
     return out
 

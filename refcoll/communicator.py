@@ -23,7 +23,7 @@ from refcoll.agreement import CHANNEL, Agreement
 from refcoll.algorithms.declaration import Nodes
 from refcoll.arguments import Call, Request, checked
 from refcoll.buffers import Buffers
-from refcoll.errors import PoisonedError, RefcollError, TransportError
+from refcoll.errors import ArgumentError, PoisonedError, RefcollError, TransportError
 from refcoll.inorder import Handle, InOrder
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array, Operator
@@ -232,14 +232,26 @@ class Communicator:
     def split(self, color: int | None, key: int = 0) -> Communicator | None:
         """A communicator among the ranks that give the same ``color``; None for color None.
 
-        Its ranks are ordered by ``key``, then by rank here.
+        Its ranks are ordered by ``key``, then by rank here.  Raises DisagreementError on
+        every rank where one gives something else than integers, or makes another call.
         """
         sequence = self._next()
 
         def make() -> Transport | None:
-            said = {"collective": "split", "call": sequence, "color": color, "key": key}
-            same = ("collective", "call")
+            said: dict[str, Any] = {
+                "collective": "split",
+                "call": sequence,
+                "color": color,
+                "key": key,
+            }
+            if not isinstance(color, int | None) or not isinstance(key, int):
+                said["error"] = (
+                    f"color={color!r} must be an integer or None, key={key!r} an integer"
+                )
+            same = ("collective", "call", "error")
             everyone = self.agreement.collect(said, same, self.timeout)
+            if "error" in said:
+                raise ArgumentError(said["error"])
             chosen = sorted(
                 (each["key"], rank) for rank, each in enumerate(everyone) if each["color"] == color
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
+from operator import index
 from typing import Any
 
 from refcoll.algorithms import (
@@ -59,7 +60,7 @@ def find(collective: str, name: str) -> Algorithm:
         raise ArgumentError(
             f"collective={collective!r} does not exist; there are {_listed(COLLECTIVES)}"
         )
-    if (collective, name) not in ALGORITHMS:
+    if not isinstance(name, str) or (collective, name) not in ALGORITHMS:
         names = (each.name for each in algorithms(collective))
         raise ArgumentError(
             f"algorithm={name!r} does not exist for {collective}; there are {_listed(names)}"
@@ -93,7 +94,7 @@ def program(
         raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
     if segments < 1:
         raise ArgumentError(f"segments={segments} must be at least 1")
-    shape = (tuple(range(size)),) if nodes is None else _checked(nodes, size)
+    shape = (tuple(range(size)),) if nodes is None else checked_nodes(nodes, size)
     return _bound(algorithm, size, root, shape, segments)
 
 
@@ -139,8 +140,12 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
     )
 
 
-def _checked(nodes: Sequence[Sequence[int]], size: int) -> Nodes:
-    shape = tuple(tuple(node) for node in nodes)
+def checked_nodes(nodes: Sequence[Sequence[int]], size: int) -> Nodes:
+    """The nodes as tuples.  Raises ArgumentError unless they hold each rank once."""
+    try:
+        shape = tuple(tuple(index(rank) for rank in node) for node in nodes)
+    except TypeError:
+        raise ArgumentError(f"nodes={nodes!r} must be a list of lists of ranks") from None
     if sorted(rank for node in shape for rank in node) != list(range(size)) or () in shape:
         raise ArgumentError(
             f"nodes={shape} must hold each of the ranks 0 to {size - 1} once, and no empty node"
