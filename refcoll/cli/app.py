@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+import refcoll
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.show import show
@@ -15,9 +17,23 @@ from refcoll.errors import ArgumentError, RefcollError
 app = typer.Typer(
     help="What a collective should do, what it should cost, and whether a library does it right.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version and end", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        print(f"refcoll {refcoll.__version__}")
+        raise typer.Exit
+
+
 app.command()(verify)
 app.command("list")(list_algorithms)
 app.command()(count)
