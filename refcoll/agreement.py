@@ -111,7 +111,8 @@ class Agreement:
             exchange.release(time.monotonic() + timeout)
         except DeadlineError as error:
             raise DeadlineError(
-                f"not all ranks made this call in time, in the handshake before it: {error}"
+                f"not all ranks made this call in time: in the handshake before it, {error}; "
+                "that rank, or one that it waits for, has not come this far"
             ) from error
         return came
 

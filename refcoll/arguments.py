@@ -17,7 +17,7 @@ from refcoll.algorithms.declaration import Nodes
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES
 from refcoll.errors import ArgumentError
-from refcoll.operators import Array, Operator, kind, operator
+from refcoll.operators import Array, Operator, is_extension_float, kind, operator
 from refcoll.program import Program
 from refcoll.registry import DEFAULT_SEGMENTS, checked_nodes, choose, program
 
@@ -57,7 +57,7 @@ class Call:
         return {
             "collective": request.collective,
             "algorithm": self.program.name,
-            "count": self.x.size if request.collective == "all_gather" and not counts
+            "count": self.x.size if request.collective == "all_gather" and counts is None
             else self.layout.count,
             "dtype": self.x.dtype.name,
             "op": self.op.name if self.program.collective.reduces else None,
@@ -151,12 +151,19 @@ def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
         dtype: np.dtype[Any] = np.dtype(accumulate)
     except TypeError as error:
         raise ArgumentError(f"accumulate={accumulate!r} is not a dtype") from error
-    if kind(dtype) != kind(own) or dtype.itemsize < own.itemsize:
+    if kind(dtype) != kind(own) or not _holds(dtype, own):
         raise ArgumentError(
-            f"accumulate={dtype.name} cannot hold dtype={own.name}: "
+            f"accumulate={dtype.name} cannot hold every value of dtype={own.name}: "
             "use a dtype of the same kind that is no narrower"
         )
     return dtype
+
+
+def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
+    """Whether every value of ``narrow`` is one of ``wide``."""
+    if is_extension_float(narrow) and wide.itemsize > narrow.itemsize:
+        return wide.itemsize >= 4 or narrow.itemsize == 1
+    return bool(np.can_cast(narrow, wide, "safe"))
 
 
 def _integer(value: Any, name: str) -> int:

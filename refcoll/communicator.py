@@ -16,6 +16,7 @@ ranks out of step the communicator is poisoned: later calls raise PoisonedError 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -238,22 +239,17 @@ class Communicator:
         sequence = self._next()
 
         def make() -> Transport | None:
-            said: dict[str, Any] = {
-                "collective": "split",
-                "call": sequence,
-                "color": color,
-                "key": key,
-            }
-            if not isinstance(color, int | None) or not isinstance(key, int):
-                said["error"] = (
-                    f"color={color!r} must be an integer or None, key={key!r} an integer"
-                )
+            said, error = _membership(color, key)
+            said["call"] = sequence
             same = ("collective", "call", "error")
             everyone = self.agreement.collect(said, same, self.timeout)
-            if "error" in said:
-                raise ArgumentError(said["error"])
+            if error is not None:
+                error.poisons = False
+                raise error
             chosen = sorted(
-                (each["key"], rank) for rank, each in enumerate(everyone) if each["color"] == color
+                (each["key"], rank)
+                for rank, each in enumerate(everyone)
+                if each["color"] == said["color"]
             )
             if color is None:
                 return None
@@ -332,3 +328,15 @@ class Communicator:
             if not isinstance(error, RefcollError) or isinstance(error, TransportError):
                 self.transport.abort(f"rank {self.rank} failed: {error!r}")
             raise
+
+
+def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:
+    """What a rank says in a split, and what is wrong with it, if anything is."""
+    try:
+        named = None if color is None else index(color)
+        return {"collective": "split", "color": named, "key": index(key)}, None
+    except TypeError:
+        error = ArgumentError(
+            f"color={color!r}, key={key!r} must be integers; color may be None to stay out"
+        )
+        return {"collective": "split", "error": str(error)}, error

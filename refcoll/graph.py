@@ -19,7 +19,8 @@ class Node(NamedTuple):
     actions: Step
     after: tuple[int, ...]
     number: int
-    """The step's number as its author counts, from 0, idle steps included."""
+    """The step's number as its author counts, idle steps included, from 0; people are told
+    numbers from 1."""
     channel: int = 0
     """Messages match within a channel; native schedules use one."""
 

@@ -33,13 +33,14 @@ def spawn(
     errors: dict[int, BaseException] = {}
 
     def run(rank: int) -> None:
+        comm = Communicator(world.transport(rank), timeout)
         try:
-            with Communicator(world.transport(rank), timeout) as comm:
-                results[rank] = function(comm, *args)
+            results[rank] = function(comm, *args)
         except BaseException as error:
             errors[rank] = error
             world.fail(f"rank {rank} raised {error!r}")
         finally:
+            comm.close()
             world.leave(rank)
 
     threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]

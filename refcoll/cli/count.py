@@ -41,9 +41,9 @@ def count(
     With --bandwidth also the time, T = steps * alpha + bytes / bandwidth along the schedule.
     """
     program = chosen(algorithm, collective, ranks, root=root, nodes=nodes, segments=segments)
-    total = nbytes(size)
+    total, alpha = nbytes(size), seconds(latency)
     counts = counted(program, total)
-    times = _times(program, total, bandwidth, latency)
+    times = None if bandwidth is None else _times(program, total, bandwidth, alpha)
     if str(json) != "-":
         for line in _summary(program, counts, total, times):
             print(line)
@@ -53,13 +53,9 @@ def count(
     write_json(json, _content(program, counts, total, times))
 
 
-def _times(
-    program: Program, total: int, bandwidth: str | None, latency: str
-) -> dict[str, float] | None:
+def _times(program: Program, total: int, bandwidth: str, alpha: float) -> dict[str, float]:
     """Seconds for several ports and for one, and what they are without latency."""
-    if bandwidth is None:
-        return None
-    alpha, rate = seconds(latency), bytes_per_second(bandwidth)
+    rate = bytes_per_second(bandwidth)
     return {
         "several_ports": cost(program, total, latency=alpha, bandwidth=rate),
         "one_port": cost(program, total, latency=alpha, bandwidth=rate, ports="one"),
@@ -94,6 +90,8 @@ def _said_times(times: dict[str, float], counts: Counts) -> str:
 def _verdict(counts: Counts) -> str:
     if counts.bandwidth_optimal:
         return "no schedule in this model does better"
+    if counts.least == 0:
+        return "nothing needs to move"
     most = max(counts.sent, counts.received)
     return f"this one takes {most / float(counts.least):.3g} times that"
 

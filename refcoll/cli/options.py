@@ -23,7 +23,21 @@ NodeShape: TypeAlias = Annotated[
 Segments: TypeAlias = Annotated[
     int, typer.Option(min=1, help="into how many pieces pipelined algorithms cut")
 ]
+
+
+def _in_a_folder(path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written before the work, not after it."""
+    if path is not None and not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {str(path.parent)!r}")
+    return path
+
+
 Json: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE", help="write the result as JSON; - for standard output"),
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        callback=_in_a_folder,
+        help="write the result as JSON; - for standard output",
+    ),
 ]

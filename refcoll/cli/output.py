@@ -11,14 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-_WIDTH = 200
-"""Columns that our widest table needs: cut cells would be worse than wrapped lines."""
+from refcoll.errors import ArgumentError
 
 
-def console(stderr: bool = False) -> Console:
-    """Standard output or error, wide enough for every table."""
-    made = Console(stderr=stderr)
-    return made if made.width >= _WIDTH else Console(stderr=stderr, width=_WIDTH)
+def console() -> Console:
+    """Standard output, as wide as any table: wrapped lines are better than cut cells."""
+    return Console(width=10_000)
 
 
 def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -40,4 +38,7 @@ def write_json(path: Path | None, content: Any) -> None:
     if str(path) == "-":
         sys.stdout.write(text)
     else:
-        path.write_text(text)
+        try:
+            path.write_text(text)
+        except OSError as error:
+            raise ArgumentError(f"json={str(path)!r} cannot be written: {error}") from error

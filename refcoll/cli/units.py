@@ -37,12 +37,11 @@ def nbytes(text: str, name: str = "size") -> int:
 def bytes_per_second(text: str, name: str = "bandwidth") -> float:
     """Bytes per second from "450GB/s"; "Gb/s" and "Gbit/s" are bits."""
     value, unit = _split(text, name)
-    amount, _, per = unit.partition("/")
-    bits = amount.endswith(("b", "bit"))
-    prefix = amount.removesuffix("bit").removesuffix("b").removesuffix("B")
-    if per != "s" or prefix not in _PREFIXES:
+    match = re.fullmatch(r"([kKMGT]i?)?(B|b|bit)/s", unit)
+    if match is None:
         raise ArgumentError(f"{name}={text!r}: use bytes per second, such as 450GB/s or 400Gb/s")
-    return float(value * _PREFIXES[prefix] / (8 if bits else 1))
+    per_byte = 1 if match[2] == "B" else 8
+    return float(value * _PREFIXES[match[1] or ""] / per_byte)
 
 
 def seconds(text: str, name: str = "latency") -> float:

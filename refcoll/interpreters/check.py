@@ -126,7 +126,7 @@ def _bounds(
     program: Program, rank: int, number: int, actions: Sequence[Send | Copy | Reduce]
 ) -> Iterator[Failure]:
     for action in actions:
-        where = f"rank {rank} step {number}: {action}"
+        where = f"rank {rank} step {number + 1}: {action}"
         if not 0 <= peer(action) < program.ranks:
             yield Failure("bounds", f"{where} names a rank outside 0..{program.ranks - 1}")
         for chunk in indices(action.chunks):
@@ -141,7 +141,7 @@ def _races(rank: int, number: int, actions: Sequence[Send | Copy | Reduce]) -> I
         if isinstance(action, Send):
             continue
         named = list(indices(action.chunks))
-        where = f"rank {rank} step {number}: {action}"
+        where = f"rank {rank} step {number + 1}: {action}"
         if isinstance(action, Copy):
             for chunk in sorted(sent.intersection(named)):
                 yield Failure("race", f"{where} overwrites chunk {chunk}, which the step sends")
@@ -204,13 +204,13 @@ class _Run(Symbols):
                 "matching",
                 rank,
                 index,
-                f"{action} meets {sent} of rank {source} step {other.number}",
+                f"{action} meets {sent} of rank {source} step {other.number + 1}",
             )
         self.aligned &= other.number == self.program.graphs[rank][index].number
 
     def _fail(self, verdict: str, rank: int, index: int, message: str) -> None:
         number = self.program.graphs[rank][index].number
-        self.failures.append(Failure(verdict, f"rank {rank} step {number}: {message}"))
+        self.failures.append(Failure(verdict, f"rank {rank} step {number + 1}: {message}"))
 
     # ---- the post-condition ------------------------------------------------------------
 

@@ -194,4 +194,4 @@ class _Play:
                 yield action
 
     def _named(self, rank: int, index: int) -> str:
-        return f"rank {rank} step {self.graphs[rank][index].number}"
+        return f"rank {rank} step {self.graphs[rank][index].number + 1}"

@@ -95,7 +95,7 @@ class Plan:
             try:
                 self._run(stage, timeout)
             except TransportError as error:
-                where = f"rank {self.transport.rank}, step {stage.number}"
+                where = f"rank {self.transport.rank}, step {stage.number + 1}"
                 raise type(error)(f"{self.program.title}, {where}: {error}") from error
 
     def _run(self, stage: _Stage, timeout: float) -> None:

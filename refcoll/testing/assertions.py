@@ -14,7 +14,7 @@ import numpy as np
 
 from refcoll.interpreters.check import check
 from refcoll.interpreters.count import count
-from refcoll.operators import Array, Operator, operator
+from refcoll.operators import Array, Operator, kind, operator
 from refcoll.program import Program
 
 
@@ -51,13 +51,21 @@ def assert_exact(
     small integers.
     """
     wanted = exact(inputs, op)
+    assert len(results) == len(inputs), f"{len(results)} results for {len(inputs)} ranks"
     for rank, result in enumerate(results):
-        if result.shape != wanted.shape or not same_bits(result, wanted):
-            wrong = np.flatnonzero(np.asarray(result != wanted).reshape(-1))
-            where = (
-                f"first at element {wrong[0]}, of {wrong.size}" if wrong.size else "in its shape"
+        assert isinstance(result, np.ndarray), f"rank {rank}'s result is no array: {result!r}"
+        got, right = _described(result), _described(wanted)
+        assert got == right, f"rank {rank}'s result is wrong: it has {got}, not {right}"
+        if not same_bits(result, wanted):
+            wrong = [i for i in np.ndindex(wanted.shape) if not same_bits(result[i], wanted[i])]
+            raise AssertionError(
+                f"rank {rank}'s result is wrong in {len(wrong)} elements, first {wrong[0]}: "
+                f"{result[wrong[0]]}, not {wanted[wrong[0]]}"
             )
-            raise AssertionError(f"rank {rank}'s result is wrong, {where}")
+
+
+def _described(array: Array) -> str:
+    return f"shape {array.shape} and dtype {array.dtype.name}"
 
 
 def exact(inputs: Sequence[Array], op: str | Operator) -> Array:
@@ -74,8 +82,11 @@ def same_bits(one: Array, other: Array) -> bool:
     """Whether two arrays hold the same values; zeros of either sign differ, NaNs do not."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
+    if one.dtype.kind == "c":
+        return same_bits(one.real, other.real) and same_bits(one.imag, other.imag)
     with np.errstate(all="ignore"):
         nans = (one != one) & (other != other)
-        equal = (one == other) & (np.signbit(one.real) == np.signbit(other.real)
-                                  if one.dtype.kind in "fcV" else True)  # fmt: skip
+        equal = one == other
+        if kind(one.dtype) == "f":
+            equal = equal & (np.signbit(one) == np.signbit(other))
     return bool(np.all(nans | equal))

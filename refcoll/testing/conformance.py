@@ -12,6 +12,7 @@ useless and want a fresh one each.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -69,6 +70,16 @@ def describes_itself(transport: Transport) -> None:
     ranks = sorted(rank for node in transport.nodes for rank in node)
     assert ranks == list(range(transport.size)), transport.nodes
     assert transport.segment_bytes is None or transport.segment_bytes > 0
+
+
+def agrees_on_nodes(transport: Transport) -> None:
+    """All ranks give the same nodes."""
+    mine = np.frombuffer(hashlib.sha256(repr(transport.nodes).encode()).digest(), np.uint8)
+    others = [r for r in range(transport.size) if r != transport.rank]
+    sends = [Outgoing(mine, other) for other in others]
+    receives = [Incoming(mine.nbytes, other) for other in others]
+    for other, came in zip(others, _run(transport, sends, receives, 1), strict=True):
+        assert np.array_equal(came, mine), f"rank {other} has other nodes"
 
 
 def delivers_to_everyone(transport: Transport) -> None:
@@ -131,13 +142,16 @@ def lends_until_release(transport: Transport) -> None:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
     mine = _message(me, right, 0, 10_000)
-    exchange = transport.prepare([Outgoing(mine, right)], [Incoming(10_000, left)], 1)
+    also = _message(me, right, 9, 10_000)
+    sends = [Outgoing(mine, right), Outgoing(also, right)]
+    exchange = transport.prepare(sends, [Incoming(10_000, left)] * 2, 1)
     for number in range(5):
         mine[:] = _message(me, right, number, 10_000)
         exchange.start()
-        lent = exchange.wait(0, _soon())
+        lent, lent_also = exchange.wait(0, _soon()), exchange.wait(1, _soon())
         time.sleep(0.002 * me)
         assert np.array_equal(lent, _message(left, me, number, 10_000)), number
+        assert np.array_equal(lent_also, _message(left, me, 9, 10_000)), number
         exchange.release(_soon())
         mine[:] = 0
 
@@ -231,6 +245,18 @@ def reports_wrong_sizes(transport: Transport) -> None:
         assert str(expected) in said, said or f"{sent} bytes were taken for {expected}"
 
 
+def notices_unclaimed_messages(transport: Transport) -> None:
+    """A message that no receive asks for is seen, on its channel and on no other."""
+    if transport.size == 1:
+        return
+    sends = [Outgoing(np.zeros(5, np.uint8), _right(transport))]
+    transport.prepare(sends, [], 3).start()
+    until = _soon()
+    while not transport.unclaimed(3):
+        assert time.monotonic() < until, "an unclaimed message is not noticed"
+    assert transport.unclaimed(4) == 0
+
+
 def _refusal(exchange: Exchange, deadline: float | None = None) -> str:
     """What the exchange's first wait raises, in words; empty if it raises nothing."""
     try:
@@ -242,6 +268,7 @@ def _refusal(exchange: Exchange, deadline: float | None = None) -> str:
 
 CHECKS: tuple[Check, ...] = (
     describes_itself,
+    agrees_on_nodes,
     delivers_to_everyone,
     keeps_order,
     keeps_channels_apart,
@@ -253,5 +280,9 @@ CHECKS: tuple[Check, ...] = (
     gives_memory,
     makes_subgroups,
 )
-SPARE_CHECKS: tuple[Check, ...] = (reports_silence, reports_wrong_sizes)
+SPARE_CHECKS: tuple[Check, ...] = (
+    reports_silence,
+    reports_wrong_sizes,
+    notices_unclaimed_messages,
+)
 """These break the transport, so each wants one of its own."""

@@ -71,7 +71,22 @@ def merged(size: int, count: int, dtype: np.dtype[np.generic], op: str) -> Array
     if np.issubdtype(dtype, np.uint64):
         wide = inputs.astype("uint64")
     total = np.asarray(_REFERENCE[op](wide)).astype(dtype)
-    return np.asarray(total / dtype.type(size)).astype(dtype) if op == "avg" else total
+    return _divided(total, size) if op == "avg" else total
+
+
+def _divided(total: Array, size: int) -> Array:
+    """Each part divided by ``size`` exactly, and rounded once."""
+
+    def rounded(part: Array) -> Array:
+        wide = np.dtype("longdouble" if part.dtype.itemsize > 4 else "float64")
+        quotients: Array = (part.astype(wide) / wide.type(size)).astype(part.dtype)
+        return quotients
+
+    if total.dtype.kind != "c":
+        return rounded(total)
+    divided = np.empty_like(total)
+    divided.real, divided.imag = rounded(total.real), rounded(total.imag)
+    return divided
 
 
 _REFERENCE: Mapping[str, Callable[[Array], Array]] = {

@@ -126,6 +126,10 @@ def verify(transport: Transport, chosen: Sequence[Case], timeout: float) -> Iter
             raise type(error)(f"{case.title(comm.size)}: {error}") from error
 
 
+_LATE = 0.02
+"""Seconds."""
+
+
 class _Run:
     """One case on this rank."""
 
@@ -138,14 +142,17 @@ class _Run:
         )
         self.layout = self.program.layout(case.count)
         self.dtype = dtype_named(case.dtype)
+        self._last = comm.rank == comm.size - 1
 
     def row(self) -> Row:
         refuted = self._refutation()
         if refuted is not None:
             return self._judged([self._blank()] * self.comm.size, refuted)
-        entered = time.time()
         plan, x, mine = self._plan()
         self.counting.take()
+        # The last rank comes late to a barrier, so that one which does not wait shows.
+        time.sleep(_LATE if self.case.collective == "barrier" and self._last else 0)
+        entered = time.time()
         result = plan.run()
         left, traffic = time.time(), self.counting.take()
         # Once all ranks have come this far, whatever was sent in the run has arrived.
@@ -174,7 +181,6 @@ class _Run:
         """The plan, its input, and a copy of the input."""
         case, rank = self.case, self.comm.rank
         if case.collective == "barrier":
-            time.sleep(0.002 * (rank == self.comm.size - 1))
             return self.comm.plan("barrier", algorithm=case.algorithm), None, None
         x = rank_input(rank, case.count, self.dtype, case.op or "sum")
         counts = self.layout.lengths if self.program.collective.scattered else None

@@ -3,9 +3,9 @@
 import sys
 
 from mpi4py import MPI
-from refcoll_mpi import connect
 
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
+from refcoll_mpi import connect
 
 for check in SPARE_CHECKS if "spare" in sys.argv else CHECKS:
     check(connect(MPI.COMM_WORLD))

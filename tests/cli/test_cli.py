@@ -1,0 +1,373 @@
+"""The command line: exit status 0, 1 or 2, the first line, and JSON with documented keys."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from refcoll import algorithms, registry
+from refcoll.cli import main
+from refcoll.collectives import COLLECTIVES
+from refcoll.schedule import Copy, Reduce, Send
+
+SCRIPT = Path(sys.executable).with_name("refcoll")
+
+
+@dataclass
+class Ended:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def refcoll(monkeypatch, capsys) -> Callable[..., Ended]:
+    """The program `refcoll`, run within this process, as if without a launcher."""
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["refcoll", *arguments])
+        status = 0
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code or 0
+        captured = capsys.readouterr()
+        return Ended(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.mark.parametrize("command", [[SCRIPT], [sys.executable, "-m", "refcoll"]])
+def test_the_installed_program_runs(command):
+    run = subprocess.run(
+        [*command, "--help"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0
+    for command in ("verify", "list", "count", "show"):
+        assert command in run.stdout
+
+
+def test_version(refcoll):
+    assert re.fullmatch(r"refcoll \d+\.\d+\.\d+\n", refcoll("--version").out)
+
+
+# ---- verify ------------------------------------------------------------------------------
+
+ROW_KEYS = {
+    "algorithm", "collective", "ranks", "count", "dtype", "op", "transport", "exact", "agree",
+    "steps", "steps_claimed", "sent_bytes", "sent_claimed", "received_bytes", "received_claimed",
+    "lower_bound_bytes", "ok", "problems",
+}  # fmt: skip
+
+
+def test_verify_writes_what_it_found(refcoll, tmp_path):
+    path = tmp_path / "rows.json"
+    run = refcoll("verify", "--ranks", "2,3", "--json", str(path))
+    assert run.status == 0
+    content = json.loads(path.read_text())
+    assert content.keys() == {"holds", "verdict", "rows"}
+    assert content["holds"] is True
+    assert run.out.splitlines()[0] == content["verdict"]
+    assert re.match(r"holds: \d+ rows on 2, 3 ranks over in-process", content["verdict"])
+    rows = content["rows"]
+    assert str(len(rows)) in content["verdict"]
+    assert {row["ranks"] for row in rows} == {2, 3}
+    for row in rows:
+        assert row.keys() == ROW_KEYS
+        assert (row["ok"], row["exact"], row["agree"], row["problems"]) == (True, True, True, [])
+        assert row["transport"] == "in-process"
+        assert row["steps"] == row["steps_claimed"]
+        assert row["sent_bytes"] == row["sent_claimed"]
+        assert row["received_bytes"] == row["received_claimed"]
+        assert max(row["sent_bytes"], row["received_bytes"]) >= row["lower_bound_bytes"]
+        assert (row["op"] is None) == (not COLLECTIVES[row["collective"]].reduces)
+    run_rows = {(r["algorithm"], r["collective"], r["ranks"]) for r in rows}
+    for each in algorithms():
+        if not each.helpers:
+            assert {(each.name, each.collective, n) for n in (2, 3)} <= run_rows
+
+
+def test_verify_of_one_algorithm(refcoll):
+    """2(N-1) = 4 steps and 2(N-1)/N S = 16000/3 bytes, up to one element, on 3 ranks."""
+    run = refcoll("verify", "--ranks", "3", "-a", "ring", "-c", "all_reduce", "--json", "-")
+    assert run.status == 0
+    rows = json.loads(run.out)["rows"]
+    assert {(row["algorithm"], row["collective"]) for row in rows} == {("ring", "all_reduce")}
+    (row,) = [r for r in rows if (r["count"], r["dtype"], r["op"]) == (1000, "float32", "sum")]
+    assert row["steps"] == 4
+    assert abs(row["sent_bytes"] - 16_000 / 3) < 8
+    assert row["lower_bound_bytes"] == pytest.approx(16_000 / 3)
+
+
+def without_last_step(rank, size):
+    steps = list(registry.ring.ring_all_reduce(rank, size))
+    return iter(steps[:-1])
+
+
+def twice(rank, size):
+    for _ in range(2):
+        yield Send(range(size), (rank + 1) % size), Reduce(range(size), (rank - 1) % size)
+
+
+def raises(rank, size):
+    raise IndexError("no such chunk")
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Put another schedule in the ring all-reduce's place."""
+
+    def put(schedule):
+        key = ("all_reduce", "ring")
+        wrong = replace(registry.ALGORITHMS[key], schedule=schedule)
+        monkeypatch.setitem(registry.ALGORITHMS, key, wrong)
+        registry._bound.cache_clear()
+        registry.choose.cache_clear()
+
+    yield put
+    registry._bound.cache_clear()
+    registry.choose.cache_clear()
+
+
+@pytest.mark.parametrize("schedule", [without_last_step, twice, raises])
+def test_a_broken_algorithm_fails_and_the_first_line_names_it(schedule, refcoll, broken, tmp_path):
+    broken(schedule)
+    path = tmp_path / "rows.json"
+    run = refcoll("verify", "--ranks", "3", "--json", str(path))
+    assert run.status == 1
+    first = run.out.splitlines()[0]
+    assert first.startswith("FAILS: ")
+    assert "ring all_reduce on 3 ranks" in first
+    content = json.loads(path.read_text())
+    assert content["holds"] is False
+    assert content["verdict"] == first
+    wrong = {(r["algorithm"], r["collective"]) for r in content["rows"] if not r["ok"]}
+    assert wrong == {("ring", "all_reduce")}
+
+
+def test_a_deadlock_fails_within_the_timeout(refcoll, broken, monkeypatch):
+    """Even if the checker were blind."""
+    from refcoll.interpreters.check import Report
+    from refcoll.testing import verification
+
+    def silent(rank, size):
+        yield from [(Copy(0, 1 - rank),)]
+
+    monkeypatch.setattr(verification, "check", lambda program: Report(program.title))
+    broken(silent)
+    run = refcoll("verify", "--ranks", "2", "-a", "ring", "-c", "all_reduce", "--timeout", "0.3")
+    assert run.status == 1
+    first = run.out.splitlines()[0]
+    assert first.startswith("FAILS: ring all_reduce on 2 ranks")
+    assert "waited 0." in first
+
+
+# ---- count -------------------------------------------------------------------------------
+
+
+def test_count_of_the_ring(refcoll):
+    """2 * 7/8 * 14 GB = 24.5 GB in 2 * 7 steps, which is the least there is."""
+    run = refcoll("count", "ring", "-n", "8", "--size", "14GB")
+    assert run.status == 0
+    assert "14 steps" in run.out
+    assert "24.5 GB per rank sent" in run.out
+    assert "24.5 GB is the least" in run.out
+    assert "no schedule in this model does better" in run.out
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "latency", "said"),
+    [
+        ("450GB/s", "3us", ["54.49 ms", "54.44 ms without latency", "14 alpha"]),
+        ("50GB/s", "0us", ["490 ms"]),
+        ("400Gb/s", "0us", ["490 ms"]),
+        ("50GB/s", "100us", ["491.4 ms", "490 ms without latency"]),
+    ],
+)
+def test_count_with_a_bandwidth_gives_times(refcoll, bandwidth, latency, said):
+    """24.5 GB / (450 GB/s) = 54.44 ms, and 14 * 3 us more is 54.49 ms; / (50 GB/s) = 0.49 s."""
+    run = refcoll("count", "ring", "-n", "8", "-s", "14GB",
+                  "--bandwidth", bandwidth, "--latency", latency)  # fmt: skip
+    assert run.status == 0
+    assert all(each in run.out for each in said), run.out
+
+
+def test_count_as_json(refcoll):
+    run = refcoll("count", "ring", "-n", "8", "-s", "14GB", "--bandwidth", "450GB/s",
+                  "--latency", "3us", "--json", "-")  # fmt: skip
+    found = json.loads(run.out)
+    assert found["steps"] == found["depth"] == found["rounds"] == 14
+    assert found["sent_bytes"] == found["received_bytes"] == 24_500_000_000
+    assert found["lower_bound_bytes"] == 24.5e9
+    assert found["bandwidth_optimal"] is True
+    assert found["seconds"]["several_ports"] == pytest.approx(24.5 / 450 + 14 * 3e-6)
+    assert found["seconds"]["without_latency"] == pytest.approx(24.5 / 450)
+    assert len(found["ranks"]) == 8
+    assert all(rank["steps"] == 14 for rank in found["ranks"])
+    assert found["links"] == [
+        {"source": r, "to": (r + 1) % 8, "bytes": 24_500_000_000} for r in range(8)
+    ]
+
+
+def test_count_says_where_ranks_differ_and_what_is_not_least(refcoll):
+    """A parameter server on 4 ranks: rank 0 sends and receives 3 S, twice the least 1.5 S."""
+    run = refcoll("count", "parameter_server", "-n", "4", "-s", "1GB")
+    assert "3 GB per rank sent, 3 GB received" in run.out
+    assert "this one takes 2 times that" in run.out
+    assert re.search(r"^ *0 +2 +3 GB +3 GB +3 +3", run.out, re.M)
+    assert re.search(r"^ *3 +2 +1 GB +1 GB +1 +1", run.out, re.M)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_count_show_and_list_run_for_everything(refcoll, size):
+    for each in algorithms():
+        chosen = (each.name, "-c", each.collective, "-n", str(size))
+        for command in ("count", "show"):
+            run = refcoll(command, *chosen)
+            assert run.status == 0, (chosen, run.err)
+            assert f"{each.collective} by {each.name} on {size} rank" in run.out
+            found = json.loads(refcoll(command, *chosen, "--json", "-").out)
+            assert (found["algorithm"], found["collective"]) == (each.name, each.collective)
+
+
+# ---- list and show -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("collective", [None, *COLLECTIVES])
+def test_list_as_json(refcoll, collective):
+    chosen = [collective] if collective else []
+    found = json.loads(refcoll("list", *chosen, "-n", "8", "--json", "-").out)
+    assert found.keys() == {"ranks", "algorithms"}
+    assert found["ranks"] == 8
+    assert [(row["collective"], row["algorithm"]) for row in found["algorithms"]] == [
+        (each.collective, each.name) for each in algorithms(collective)
+    ]
+    for row in found["algorithms"]:
+        assert row.keys() == {
+            "collective", "algorithm", "steps", "depth", "sent", "received", "least",
+            "bandwidth_optimal", "in_rank_order", "also_known_as", "source",
+        }  # fmt: skip
+        if (row["collective"], row["algorithm"]) == ("all_reduce", "ring"):
+            assert (row["steps"], row["sent"], row["received"], row["least"]) == (
+                14,
+                1.75,
+                1.75,
+                1.75,
+            )
+
+
+@pytest.mark.parametrize("columns", ["80", "200", "400"])
+def test_list_shows_everything_whole(refcoll, monkeypatch, columns):
+    """No cell is cut, however narrow the terminal."""
+    monkeypatch.setenv("COLUMNS", columns)
+    run = refcoll("list")
+    assert run.status == 0
+    assert "…" not in run.out
+    for each in algorithms():
+        assert each.name in run.out
+        assert each.source in run.out
+
+
+def test_list_takes_nodes(refcoll):
+    """Rails on 2 nodes of 4, S/4 over each: S 2 (3/4 within, and (1/2) / 4 between) = 1.75 S."""
+    found = json.loads(refcoll("list", "all_reduce", "--nodes", "2x4", "--json", "-").out)
+    (rails,) = [r for r in found["algorithms"] if r["algorithm"] == "hierarchical_rails"]
+    assert rails["sent"] == 2 * (3 / 4 + 1 / 2 / 4)
+
+
+def test_show_draws_each_step(refcoll):
+    run = refcoll("show", "ring", "-n", "3")
+    assert run.status == 0
+    for step in range(1, 5):
+        assert f"step {step}" in run.out
+    assert "step 5" not in run.out
+
+
+def test_show_as_json_is_the_schedule(refcoll):
+    """The picture above the ring: in step 1 rank r sends chunk r - 1 to r + 1."""
+    found = json.loads(refcoll("show", "ring", "-n", "4", "--json", "-").out)
+    assert (found["ranks"], found["chunks"]) == (4, 4)
+    first = [row for row in found["steps"] if row["step"] == 1]
+    for rank in range(4):
+        send = {"action": "send", "chunks": [(rank - 1) % 4], "peer": (rank + 1) % 4}
+        take = {"action": "reduce", "chunks": [(rank - 2) % 4], "peer": (rank - 1) % 4}
+        assert {"rank": rank, "step": 1, **send} in first
+        assert {"rank": rank, "step": 1, **take} in first
+    assert len(found["steps"]) == 4 * 6 * 2
+
+
+def test_a_name_that_several_collectives_have_means_all_reduce(refcoll):
+    assert json.loads(refcoll("count", "ring", "--json", "-").out)["collective"] == "all_reduce"
+    found = json.loads(refcoll("count", "ring", "-c", "all_gather", "--json", "-").out)
+    assert found["collective"] == "all_gather"
+
+
+@pytest.mark.parametrize("command", ["verify", "count", "list", "show"])
+def test_json_alone_on_standard_output(refcoll, command, tmp_path):
+    arguments = {"verify": ["--ranks", "2", "-a", "ring"], "list": []}.get(command, ["ring"])
+    path = tmp_path / "found.json"
+    printed = refcoll(command, *arguments, "--json", "-").out
+    run = refcoll(command, *arguments, "--json", str(path))
+    assert run.out
+    written = json.loads(path.read_text())
+    if command == "verify":
+        assert written["rows"] == json.loads(printed)["rows"]
+    else:
+        assert written == json.loads(printed)
+
+
+# ---- bad usage ---------------------------------------------------------------------------
+
+BAD = [
+    (["verify", "--ranks", "2,x"], "ranks='2,x'"),
+    (["verify", "--ranks", "0"], "ranks='0'"),
+    (["verify", "-a", "dissemination", "--ranks", ""], "ranks=''"),
+    (["verify", "-a", "magic"], "algorithm='magic'"),
+    (["verify", "-c", "magic"], "collective='magic'"),
+    (["verify", "-c", "barrier", "-a", "ring"], "algorithm='ring'"),
+    (["verify", "--transport", "pigeon"], "transport='pigeon'"),
+    (["verify", "--timeout", "soon"], "--timeout"),
+    (["verify", "--transport", "mpi", "--ranks", "2"], "ranks=2"),
+    (["count", "magic"], "algorithm='magic'"),
+    (["count"], "ALGORITHM"),
+    (["count", "ring", "-c", "magic"], "collective='magic'"),
+    (["count", "ring", "-n", "0"], "--ranks"),
+    (["count", "ring", "-n", "many"], "--ranks"),
+    (["count", "ring", "-s", "14Gb"], "size='14Gb'"),
+    (["count", "ring", "--bandwidth", "450GB"], "bandwidth='450GB'"),
+    (["count", "ring", "--bandwidth", "0GB/s"], "bandwidth"),
+    (["count", "ring", "--bandwidth", "1GB/s", "--latency", "3"], "latency='3'"),
+    (["count", "ring", "--latency", "3"], "latency='3'"),
+    (["count", "ring", "--root", "8"], "root=8"),
+    (["count", "ring", "--nodes", "3x3"], "nodes='3x3'"),
+    (["count", "ring", "--json", "/no/such/folder/file.json"], "/no/such/folder"),
+    (["show", "magic"], "algorithm='magic'"),
+    (["show", "ring", "--segments", "0"], "--segments"),
+    (["list", "magic"], "collective='magic'"),
+    (["list", "--nodes", "a"], "nodes='a'"),
+    (["fly"], "fly"),
+    (["list", "--colour"], "colour"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD, ids=[" ".join(each) for each, _ in BAD])
+def test_bad_usage_exits_with_2_and_says_what(refcoll, arguments, said):
+    run = refcoll(*arguments)
+    assert run.status == 2
+    assert said in run.err
+    assert run.out == ""
+
+
+def test_no_command_is_bad_usage_with_help(refcoll):
+    run = refcoll()
+    assert run.status == 2
+    assert "verify" in run.out + run.err

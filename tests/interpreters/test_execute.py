@@ -1,0 +1,338 @@
+"""The executor gives, over a real transport, what the simulator gives, to the bit."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refcoll import Copy, Program, Reduce, Send, TransportError, check, from_steps, spawn
+
+from refcoll import algorithms, program, simulate, user_operator  # isort: skip
+from refcoll.chunks import Layout
+from refcoll.interpreters.execute import Plan
+from refcoll.operators import OPERATORS, kind, operator
+from refcoll.testing.assertions import same_bits
+from refcoll.testing.counting import Counting
+from refcoll.testing.values import DTYPES, dtype_named
+
+TIMEOUT = 5
+CHANNEL = 3
+
+
+def run(made: Program, inputs, op="sum", *, layout=None, runs=1, wrap=lambda end: end):
+    """What every rank's vector holds after ``runs`` runs, the last of them on the inputs."""
+    op, count = operator(op), inputs[0].size
+    layout = layout or made.layout(count)
+
+    def body(comm):
+        memory = np.zeros(made.areas * count, inputs[0].dtype)
+        plan = Plan(made, wrap(comm.transport), memory, layout, op, CHANNEL)
+        for turn in range(runs):
+            memory[:] = 0
+            if turn == runs - 1 and comm.rank < made.size:
+                memory[:count] = inputs[comm.rank]
+            plan.run(TIMEOUT)
+        vector = memory[:count].copy()
+        if made.collective.reduces:
+            op.finish(vector, made.size)
+        return vector
+
+    return spawn(made.ranks, body, timeout=TIMEOUT)[: made.size]
+
+
+# ---- any algorithm, any size, any values -------------------------------------------------
+
+
+@st.composite
+def programs(draw):
+    algorithm = draw(st.sampled_from(algorithms()))
+    size = draw(st.integers(1, 6))
+    root = draw(st.integers(0, size - 1)) if algorithm.collective in ("broadcast", "reduce") else 0
+    of = draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
+    nodes = tuple(tuple(r for r in range(size) if of[r] == node) for node in sorted(set(of)))
+    return program(
+        algorithm.collective, algorithm.name, size,
+        root=root, nodes=nodes, segments=draw(st.integers(1, 4)),
+    )  # fmt: skip
+
+
+@st.composite
+def merges(draw):
+    """A dtype, and an operator that is defined for it."""
+    dtype = dtype_named(draw(st.sampled_from(DTYPES)))
+    names = [op.name for op in OPERATORS.values() if kind(dtype) in op.kinds]
+    return dtype, draw(st.sampled_from(names))
+
+
+def values(seed: int, size: int, count: int, dtype):
+    """Numbers of all sizes: where the dtype rounds, the order of merging shows."""
+    draw = np.random.default_rng(seed)
+    if kind(dtype) in "bi":
+        return list(draw.integers(0, 2 if kind(dtype) == "b" else 100, (size, count)).astype(dtype))
+    spread = draw.standard_normal((size, count)) * 10.0 ** draw.integers(-3, 3, (size, count))
+    turned = spread * (1 + 1j) if kind(dtype) == "c" else spread
+    return list(turned.astype(dtype))
+
+
+@given(programs(), st.integers(0, 40), merges(), st.integers(0, 2**32))
+@settings(max_examples=250, deadline=None)
+def test_alike_to_the_bit_with_the_simulator(made, count, merge, seed):
+    dtype, op = merge
+    inputs = values(seed, made.size, count, dtype)
+    for real, wanted in zip(run(made, inputs, op), simulate(made, inputs, op), strict=True):
+        assert same_bits(real, wanted)
+
+
+@given(programs(), st.integers(0, 40), st.sampled_from(["int8", "int64", "uint16"]),
+       st.integers(0, 2**32))  # fmt: skip
+@settings(max_examples=120, deadline=None)
+def test_integers_are_exact(made, count, dtype, seed):
+    """numpy's sum over all ranks at once, modulo 2^bits, wherever the collective ends."""
+    inputs = np.array(values(seed, made.size, count, np.dtype(dtype)))
+    layout, root = made.layout(count), made.root
+    for rank, result in enumerate(run(made, list(inputs))):
+        mine = layout.span(rank, rank + 1) if made.collective.scattered else slice(None)
+        match made.collective.name:
+            case "all_reduce":
+                assert np.array_equal(result, inputs.sum(0, dtype=dtype))
+            case "reduce" if rank == root:
+                assert np.array_equal(result, inputs.sum(0, dtype=dtype))
+            case "reduce_scatter":
+                assert np.array_equal(result[mine], inputs.sum(0, dtype=dtype)[mine])
+            case "broadcast":
+                assert np.array_equal(result, inputs[root])
+            case "all_gather":
+                spans = [layout.span(r, r + 1) for r in range(made.size)]
+                pieces = [inputs[r][span] for r, span in enumerate(spans)]
+                assert np.array_equal(result, np.concatenate(pieces))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_a_plan_runs_again_and_again_on_changed_inputs(size):
+    for each in algorithms():
+        made = program(each.collective, each.name, size)
+
+        def body(comm, made=made):
+            memory = np.zeros(11, np.int64)
+            plan = Plan(made, comm.transport, memory, made.layout(11), operator("sum"), CHANNEL)
+            results = []
+            for turn in range(20):
+                memory[:] = 0 if comm.rank >= made.size else np.arange(11) * (comm.rank + turn)
+                plan.run(TIMEOUT)
+                results.append(memory.copy())
+            return results
+
+        found = spawn(made.ranks, body, timeout=TIMEOUT)
+        for turn in range(20):
+            inputs = [np.arange(11) * (rank + turn) for rank in range(size)]
+            wanted = simulate(made, inputs)
+            for rank in range(size):
+                assert np.array_equal(found[rank][turn], wanted[rank]), (made.title, turn)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("each", algorithms(), ids=lambda a: f"{a.collective}-{a.name}")
+def test_no_elements_at_all(each, size):
+    made = program(each.collective, each.name, size)
+    assert [result.size for result in run(made, [np.zeros(0)] * size)] == [0] * size
+
+
+def test_chunks_of_any_lengths():
+    """An unequal all-gather, some pieces empty."""
+    layout = Layout((0, 3, 0, 5))
+    whole = np.arange(8)
+    inputs = [np.where((whole >= start) & (whole < stop), whole, -1)
+              for start, stop in ((0, 0), (0, 3), (3, 3), (3, 8))]  # fmt: skip
+    for result in run(program("all_gather", "ring", 4), inputs, layout=layout):
+        assert np.array_equal(result, whole)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_products_of_complex_numbers_do_not_depend_on_how_chunks_lie_together(dtype, count):
+    """numpy multiplies one element in place without, and several with, fused multiply-add."""
+    made = program("all_reduce", "rabenseifner", 4)
+    for seed in range(10):
+        inputs = values(seed, 4, count, np.dtype(dtype))
+        wanted = simulate(made, inputs, "prod")
+        for wrap in (lambda end: end, lambda end: Short(end, 1)):
+            for real, right in zip(run(made, inputs, "prod", wrap=wrap), wanted, strict=True):
+                assert real.tobytes() == right.tobytes()
+
+
+# ---- segments ----------------------------------------------------------------------------
+
+
+class Short:
+    """A transport that wants messages cut after ``segment_bytes``."""
+
+    def __init__(self, inner, segment_bytes):
+        self.inner, self.segment_bytes = inner, segment_bytes
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+@given(programs(), st.integers(0, 40), merges(), st.sampled_from([1, 8, 24]),
+       st.integers(0, 2**32))  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_segments_change_no_bit(made, count, merge, nbytes, seed):
+    dtype, op = merge
+    inputs = values(seed, made.size, count, dtype)
+    cut = run(made, inputs, op, wrap=lambda end: Short(end, nbytes), runs=2)
+    for real, wanted in zip(cut, simulate(made, inputs, op), strict=True):
+        assert same_bits(real, wanted)
+
+
+@pytest.mark.parametrize(("nbytes", "messages"), [(8, 3), (16, 2), (24, 1), (100, 1), (4, 3)])
+def test_segments_are_messages_but_not_steps(nbytes, messages):
+    """Chunks of 3 float64: so many messages for each of the ring's 4 steps on 3 ranks."""
+    ends = {}
+
+    def wrap(end):
+        ends[end.rank] = Counting(Short(end, nbytes))
+        return ends[end.rank]
+
+    results = run(program("all_reduce", "ring", 3), [np.arange(9.0)] * 3, wrap=wrap)
+    assert all(np.array_equal(result, 3 * np.arange(9)) for result in results)
+    for end in ends.values():
+        assert end.traffic.steps == 4
+        assert end.traffic.messages_sent == end.traffic.messages_received == 4 * messages
+        assert end.traffic.sent_bytes == end.traffic.received_bytes == 4 * 24
+
+
+# ---- programs by hand --------------------------------------------------------------------
+
+
+def bruck(rank: int, size: int):
+    """All-gather in ceil(log2 N) steps; the chunks that wrap round are scattered.
+
+    Before the round of distance d I have the chunks r, ..., r + d - 1 (mod N).
+    """
+    distance = 1
+    while distance < size:
+        more = min(distance, size - distance)
+        mine = tuple((rank + i) % size for i in range(more))
+        theirs = tuple((rank + distance + i) % size for i in range(more))
+        yield Send(mine, (rank - distance) % size), Copy(theirs, (rank + distance) % size)
+        distance *= 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("nbytes", [None, 8])
+def test_scattered_chunks_are_packed_and_unpacked(size, nbytes):
+    made = from_steps("all_gather", [bruck(rank, size) for rank in range(size)], size)
+    assert check(made).ok
+    layout = Layout(tuple((3 * r) % 4 for r in range(size)))
+    whole = np.arange(layout.count, dtype=np.float64) + 1
+    inputs = []
+    for rank in range(size):
+        mine = np.full(layout.count, np.nan)
+        mine[layout.span(rank, rank + 1)] = whole[layout.span(rank, rank + 1)]
+        inputs.append(mine)
+    wrap = (lambda end: Short(end, nbytes)) if nbytes else (lambda end: end)
+    for result in run(made, inputs, layout=layout, wrap=wrap, runs=3):
+        assert np.array_equal(result, whole)
+
+
+@pytest.mark.parametrize("nbytes", [None, 8, 24])
+@pytest.mark.parametrize("op", ["sum", "min"])
+def test_scattered_chunks_are_merged(op, nbytes):
+    """Every rank sends chunks 4, 0, 2 and merges what comes into 4, 0, 2: all exchange."""
+    odd = (4, 0, 2)
+    steps = [
+        [(Send(odd, 1 - r), Reduce(odd, 1 - r)), (Send((3, 1), 1 - r), Reduce((3, 1), 1 - r))]
+        for r in range(2)
+    ]
+    made = from_steps("all_reduce", steps, 5)
+    assert check(made).ok
+    inputs = [np.arange(23) * 5 % 7, np.arange(23) * 3 % 11]
+    wanted = np.add(*inputs) if op == "sum" else np.minimum(*inputs)
+    wrap = (lambda end: Short(end, nbytes)) if nbytes else (lambda end: end)
+    for result in run(made, inputs, op, wrap=wrap, runs=2):
+        assert np.array_equal(result, wanted)
+
+
+def test_moves_within_a_rank():
+    """x goes to scratch by a message to oneself, and from there to the other rank."""
+    steps = [
+        [
+            (Send(0, r), Send(1, r), Copy(2, r), Copy(3, r)),
+            (Send(range(2, 4), 1 - r), Reduce(range(2), 1 - r)),
+        ]
+        for r in range(2)
+    ]
+    made = from_steps("all_reduce", steps, 2, areas=2)
+    assert check(made).ok
+    inputs = [np.arange(7), np.arange(7) * 10]
+    for result in run(made, inputs, runs=3):
+        assert np.array_equal(result, np.arange(7) * 11)
+
+
+def composed(*maps: tuple[int, int]) -> tuple[int, int]:
+    """a x + b after one another, the first outermost: associative, not commutative."""
+    return reduce(lambda f, g: (f[0] * g[0], f[0] * g[1] + f[1]), maps)
+
+
+COMPOSE = user_operator(
+    lambda f, g: f.real * g.real + 1j * (f.real * g.imag + f.imag), "compose", commutative=False
+)
+"""The map x -> a x + b as the number a + bi."""
+
+
+def test_merges_within_a_rank_keep_the_side_that_is_asked_for():
+    """The other rank's vector lands in scratch and is merged from there."""
+    steps = [
+        [
+            (Send(0, 1 - r), Copy(1, 1 - r)),
+            (Send(1, r), Reduce(0, r, "left" if r else "right")),
+        ]
+        for r in range(2)
+    ]
+    made = from_steps("all_reduce", steps, 1, areas=2)
+    inputs = [np.array([2 + 3j, 5 + 1j]), np.array([7 + 4j, 1 + 9j])]
+    wanted = [composed((2, 3), (7, 4)), composed((5, 1), (1, 9))]
+    for result in run(made, inputs, COMPOSE):
+        assert [(z.real, z.imag) for z in result] == wanted
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
+def test_algorithms_in_rank_order_merge_in_rank_order(size):
+    maps = [[(rank % 3 + 1, rank + i) for rank in range(size)] for i in range(7)]
+    inputs = [np.array([complex(*maps[i][rank]) for i in range(7)]) for rank in range(size)]
+    wanted = [composed(*each) for each in maps]
+    for each in algorithms():
+        if each.collective == "all_reduce" and each.in_rank_order:
+            made = program("all_reduce", each.name, size)
+            for result in run(made, inputs, COMPOSE):
+                assert [(z.real, z.imag) for z in result] == wanted, each.name
+
+
+def test_two_ranks_that_lend_to_each_other_do_not_race():
+    """Both send the chunk that they merge into: each must merge what the other had before."""
+    steps = [[(Send(0, 1 - r), Reduce(0, 1 - r))] * 3 for r in range(2)]
+    made = from_steps("all_reduce", steps, 1)
+    inputs = [np.arange(100_000), np.arange(100_000) * 2]
+    for result in run(made, inputs, runs=20):
+        assert np.array_equal(result, np.arange(100_000) * 12)  # twice doubled: 4 (x0 + x1)
+
+
+def test_several_receives_apply_in_the_order_written():
+    """Rank 0 composes with ranks 2 and 1, in that order, each on the right."""
+    steps = [[(Reduce(0, 2, "right"), Reduce(0, 1, "right"))], [(Send(0, 0),)], [(Send(0, 0),)]]
+    made = from_steps("reduce", steps, 1)
+    inputs = [np.array([2 + 3j]), np.array([5 + 7j]), np.array([11 + 13j])]
+    result = run(made, inputs, COMPOSE)[0]
+    assert (result[0].real, result[0].imag) == composed((2, 3), (11, 13), (5, 7))
+
+
+def test_an_error_says_where():
+    """Rank 1 sends in its step 2 what rank 0 does not expect."""
+    steps = [[(Send(0, 1),), (Copy(0, 1),)], [(Copy(0, 0),), (Send((0, 1), 0),)]]
+    made = from_steps("all_reduce", steps, 2, name="mine")
+    with pytest.raises(TransportError, match="all_reduce by mine on 2 ranks, rank 0, step 2: "):
+        run(made, [np.zeros(10)] * 2)

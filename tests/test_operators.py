@@ -1,0 +1,362 @@
+"""The table at the top of refcoll/operators.py, row by row, and its special values."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import reduce
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refcoll import ArgumentError, program, simulate, user_operator
+from refcoll.operators import OPERATORS, kind, operator
+
+EXTENSIONS = [
+    np.dtype(getattr(ml_dtypes, name))
+    for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4")
+]
+DTYPES = {
+    "bool": [np.dtype(np.bool_)],
+    "integer": [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)],
+    "float": [np.dtype(f) for f in (np.float16, np.float32, np.float64, np.longdouble)]
+    + EXTENSIONS,
+    "complex": [np.dtype(c) for c in (np.complex64, np.complex128, np.clongdouble)],
+}
+EVERYTHING = [dtype for dtypes in DTYPES.values() for dtype in dtypes]
+WITH_INFINITY = [d for d in DTYPES["float"] if d.name != "float8_e4m3fn"]
+
+# The table of the module's docstring, written again.
+TABLE = {
+    "sum": "integer float complex",
+    "prod": "integer float complex",
+    "min": "bool integer float",
+    "max": "bool integer float",
+    "avg": "float complex",
+    "bitwise_and": "bool integer",
+    "bitwise_or": "bool integer",
+    "bitwise_xor": "bool integer",
+    "logical_and": "bool integer",
+    "logical_or": "bool integer",
+    "logical_xor": "bool integer",
+}
+
+
+DEFINED = [
+    pytest.param(name, dtype, id=f"{name}-{dtype.name}")
+    for name, groups in TABLE.items()
+    for group in groups.split()
+    for dtype in DTYPES[group]
+]
+
+
+def named(dtypes):
+    return pytest.mark.parametrize("dtype", dtypes, ids=lambda d: d.name)
+
+
+def merged(name, left, right, dtype):
+    """One merge of two lists of values, written to a third array."""
+    left, right = np.array(left).astype(dtype), np.array(right).astype(dtype)
+    out = np.empty_like(left)
+    OPERATORS[name].merge(left, right, out)
+    return out
+
+
+# ---- which operator for which dtype --------------------------------------------------------
+
+
+def test_the_table_lists_all_operators():
+    assert set(OPERATORS) == set(TABLE)
+
+
+@named(EVERYTHING)
+@pytest.mark.parametrize("name", TABLE)
+def test_an_operator_is_defined_where_the_table_says_so(name, dtype):
+    (group,) = [group for group, dtypes in DTYPES.items() if dtype in dtypes]
+    if group in TABLE[name]:
+        OPERATORS[name].require(dtype)
+        ones = np.ones(3, dtype)
+        OPERATORS[name].merge(ones, ones, np.empty_like(ones))
+    else:
+        with pytest.raises(ArgumentError) as error:
+            OPERATORS[name].require(dtype)
+        assert name in str(error.value)
+        assert dtype.name in str(error.value)
+
+
+@named(EVERYTHING)
+def test_kinds(dtype):
+    (group,) = [group for group, dtypes in DTYPES.items() if dtype in dtypes]
+    assert kind(dtype) == group[0]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["datetime64[s]", "timedelta64[s]", "U3", "S3", "O", "i4,f8", ml_dtypes.int4]
+)
+def test_what_is_not_a_number_is_refused(dtype):
+    with pytest.raises(ArgumentError, match="not numeric"):
+        kind(np.dtype(dtype))
+
+
+def test_an_operator_by_name_or_as_it_is():
+    assert operator("sum") is OPERATORS["sum"]
+    assert operator(OPERATORS["max"]) is OPERATORS["max"]
+    for unknown in ("plus", "", None, np.add):
+        with pytest.raises(ArgumentError, match="is not an operator; use one of sum, prod"):
+            operator(unknown)
+
+
+def test_all_built_in_operators_commute():
+    assert all(each.commutative for each in OPERATORS.values())
+
+
+# ---- values --------------------------------------------------------------------------------
+
+PYTHON = {
+    "sum": lambda a, b: a + b,
+    "prod": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
+    "logical_xor": lambda a, b: bool(a) != bool(b),
+}
+
+
+def wrapped(value, dtype):
+    """Modulo 2^bits, into the range of the dtype."""
+    info = np.iinfo(dtype)
+    return (int(value) - info.min) % 2**info.bits + info.min
+
+
+@named(DTYPES["integer"])
+@pytest.mark.parametrize("name", PYTHON)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_integers_are_exact_and_wrap(name, dtype, data):
+    info = np.iinfo(dtype)
+    values = st.lists(st.integers(int(info.min), int(info.max)), min_size=4, max_size=4)
+    left, right = data.draw(values), data.draw(values)
+    out = np.empty(4, dtype)
+    OPERATORS[name].merge(np.array(left, dtype), np.array(right, dtype), out)
+    expected = [wrapped(PYTHON[name](a, b), dtype) for a, b in zip(left, right, strict=True)]
+    assert out.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "truth"),  # for False False, False True, True False, True True
+    [
+        ("min", "0001"),
+        ("max", "0111"),
+        ("bitwise_and", "0001"),
+        ("bitwise_or", "0111"),
+        ("bitwise_xor", "0110"),
+        ("logical_and", "0001"),
+        ("logical_or", "0111"),
+        ("logical_xor", "0110"),
+    ],
+)
+def test_truth_tables(name, truth):
+    out = merged(name, [0, 0, 1, 1], [0, 1, 0, 1], np.bool_)
+    assert out.tolist() == [digit == "1" for digit in truth]
+
+
+@named(DTYPES["float"] + DTYPES["complex"])
+def test_small_values_are_exact(dtype):
+    assert np.array_equal(merged("sum", [1, 2, -4], [2, -3, 0.5], dtype), [3, -1, -3.5])
+    assert np.array_equal(merged("prod", [1, 2, -4], [2, -3, 0.5], dtype), [2, -6, -2])
+    if dtype not in DTYPES["complex"]:
+        assert np.array_equal(merged("min", [1, 2, -4], [2, -3, 0.5], dtype), [1, -3, -4])
+        assert np.array_equal(merged("max", [1, 2, -4], [2, -3, 0.5], dtype), [2, 2, 0.5])
+
+
+@named([np.dtype(np.complex64), np.dtype(np.complex128)])
+def test_complex_products(dtype):
+    assert merged("prod", [1 + 2j], [3 - 1j], dtype).tolist() == [5 + 5j]
+
+
+@pytest.mark.parametrize(("name", "dtype"), DEFINED)
+@pytest.mark.parametrize("into", ["left", "right"])
+def test_the_result_may_replace_an_operand(name, dtype, into):
+    left = np.array([1, 0, 1, 0, 2, -0.0, 0.0] * 9).astype(dtype)
+    right = np.array([0, 0, 1, 1, 3, 0.0, -0.0] * 9).astype(dtype)
+    expected = np.empty_like(left)
+    OPERATORS[name].merge(left, right, expected)
+    out = left if into == "left" else right
+    OPERATORS[name].merge(left, right, out)
+    # Of a longdouble's 16 bytes 6 mean nothing; these small values fit in less.
+    assert out.astype(complex).tobytes() == expected.astype(complex).tobytes()
+
+
+# ---- special values ------------------------------------------------------------------------
+
+
+@named(DTYPES["float"])
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "avg"])
+def test_nan_propagates_from_either_side(name, dtype):
+    values = [math.nan, 1, math.nan, 0, -1], [1, math.nan, math.nan, math.nan, 2]
+    assert np.isnan(merged(name, *values, dtype)).tolist() == [True] * 4 + [False]
+
+
+@named(DTYPES["float"])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_nan_propagates_at_every_place_of_a_long_vector(name, dtype):
+    """Vector instructions, and what is left over after the last of them."""
+    for length in range(1, 71):
+        for at in {0, length // 2, length - 1}:
+            left, right = np.zeros((2, length))
+            left[at] = math.nan
+            wanted = [i == at for i in range(length)]
+            assert np.isnan(merged(name, left, right, dtype)).tolist() == wanted
+            assert np.isnan(merged(name, right, left, dtype)).tolist() == wanted
+
+
+@named(DTYPES["float"])
+@pytest.mark.parametrize("length", range(1, 71))
+def test_minus_zero_is_below_plus_zero(dtype, length):
+    plus, minus = np.full(length, 0.0), np.full(length, -0.0)
+    alternating = np.where(np.arange(length) % 2, 0.0, -0.0)
+    for left, right in [(plus, minus), (minus, plus), (alternating, -alternating)]:
+        for name, negative in [("min", True), ("max", False)]:
+            out = merged(name, left, right, dtype)
+            assert (out == 0).all()
+            assert (np.signbit(out.astype(np.float64)) == negative).all()
+
+
+@named(DTYPES["float"])
+def test_equal_zeros_keep_their_sign(dtype):
+    for name in ("min", "max"):
+        for zero in (0.0, -0.0):
+            out = merged(name, [zero] * 5, [zero] * 5, dtype)
+            assert (np.signbit(out.astype(np.float64)) == np.signbit(zero)).all()
+
+
+@named(DTYPES["float"])
+def test_zeros_beside_other_numbers(dtype):
+    """The sign of zero is settled where both are zero, and nowhere else."""
+    left, right = [-0.0, 0.0, 3, -2, -0.0], [1, -1, -0.0, 0.0, 0.0]
+    assert merged("min", left, right, dtype).astype(float).tolist() == [-0.0, -1, -0.0, -2, -0.0]
+    assert np.signbit(merged("min", left, right, dtype).astype(float)).all()
+    largest = merged("max", left, right, dtype).astype(float)
+    assert largest.tolist() == [1, 0, 3, 0, 0]
+    assert not np.signbit(largest).any()
+
+
+@named(WITH_INFINITY)
+def test_infinities(dtype):
+    inf = math.inf
+    assert np.isnan(merged("sum", [inf, -inf], [-inf, inf], dtype).astype(float)).all()
+    assert np.isnan(merged("prod", [0, inf], [inf, 0], dtype).astype(float)).all()
+    assert merged("sum", [inf, -inf], [inf, 1], dtype).astype(float).tolist() == [inf, -inf]
+    assert merged("min", [inf, -inf], [1, 1], dtype).astype(float).tolist() == [1, -inf]
+    assert merged("max", [inf, -inf], [1, 1], dtype).astype(float).tolist() == [inf, 1]
+
+
+@named(WITH_INFINITY)
+def test_overflow_is_infinity(dtype):
+    largest = (ml_dtypes.finfo if dtype in EXTENSIONS else np.finfo)(dtype).max
+    operand = np.array([largest, -largest], dtype)
+    out = np.empty_like(operand)
+    OPERATORS["sum"].merge(operand, operand, out)
+    assert out.astype(float).tolist() == [math.inf, -math.inf]
+
+
+@named([dtype for dtype in EXTENSIONS if dtype.name != "float8_e3m4"])  # that ends at 15.5
+def test_narrow_floats_round_each_merge_to_nearest_even(dtype):
+    """With p bits of precision 2^p + 1 lies half-way, and rounds to 2^p, which is even."""
+    precision = ml_dtypes.finfo(dtype).nmant + 1
+    assert merged("sum", [2.0**precision], [1], dtype).astype(float) == 2.0**precision
+    assert merged("sum", [2.0**precision], [2], dtype).astype(float) == 2.0**precision + 2
+
+
+# ---- what is done once, at the end ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10])
+def test_avg_divides_once_after_the_sum(size):
+    """N times 1/N rounded is not 1 for N = 3 in float16 (0.99951), but N/N is."""
+    total = reduce(lambda a, b: merged("avg", a, b, np.float16), [np.ones(2, np.float16)] * size)
+    assert total.tolist() == [size, size]
+    OPERATORS["avg"].finish(total, size)
+    assert total.tolist() == [1, 1]
+
+
+@named(DTYPES["float"][:4] + DTYPES["complex"][:2])
+@given(values=st.lists(st.integers(-9, 9), min_size=1, max_size=9))
+@settings(deadline=None)
+def test_avg_is_the_correctly_rounded_quotient(dtype, values):
+    total = np.array([sum(values)], dtype)
+    OPERATORS["avg"].finish(total, len(values))
+    if dtype == np.longdouble or dtype.kind == "c":
+        assert total[0] == dtype.type(sum(values)) / dtype.type(len(values))
+    else:
+        quotient = Fraction(sum(values), len(values))
+        below, above = (np.nextafter(total[0], dtype.type(s * np.inf)) for s in (-1, 1))
+        error = abs(Fraction(float(total[0])) - quotient)
+        assert all(error <= abs(Fraction(float(x)) - quotient) for x in (below, above))
+
+
+@named([dtype for dtype in EXTENSIONS if dtype.itemsize == 1])
+@pytest.mark.parametrize("size", [2, 3, 7, 9, 17, 100, 1000])
+def test_avg_of_every_float8_is_the_nearest_there_is(dtype, size):
+    """Though a float8 may have no 9, say: 40/9 = 4.44 is nearer to 4 than to 40/8 = 5."""
+    everything = np.arange(256, dtype=np.uint8).view(dtype).astype(float)
+    finite = everything[np.isfinite(everything)]
+    result = finite.astype(dtype)
+    OPERATORS["avg"].finish(result, size)
+    # |value/size - candidate| times size, which is exact in float64.
+    errors = np.abs(finite[:, None] - size * finite[None, :])
+    assert np.array_equal(np.abs(finite - size * result.astype(float)), errors.min(axis=1))
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+@named(DTYPES["integer"] + DTYPES["bool"])
+def test_logical_results_are_0_or_1_on_one_rank_as_on_many(name, dtype):
+    one = simulate(program("all_reduce", "ring", 1), [np.array([0, 1, 5]).astype(dtype)], name)
+    assert one[0].tolist() == [0, 1, 1]
+    x = np.array([[0, 0, 5, 5], [0, 6, 0, 6]]).astype(dtype)
+    truth = {"logical_and": [0, 0, 0, 1], "logical_or": [0, 1, 1, 1], "logical_xor": [0, 1, 1, 0]}
+    for result in simulate(program("all_reduce", "ring", 2), list(x), name):
+        assert result.tolist() == truth[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(TABLE) - {"avg"} - {n for n in TABLE if "log" in n}))
+def test_other_operators_leave_the_merge_as_it_is(name):
+    values = np.array([0, 1, 5, 7])
+    OPERATORS[name].finish(values, 4)
+    assert values.tolist() == [0, 1, 5, 7]
+
+
+# ---- one's own -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("into", ["left", "right", "third"])
+def test_a_user_operator_keeps_its_operands_in_order(into):
+    op = user_operator(lambda left, right: 10 * left + right, "digits")
+    left, right = np.array([1, 2]), np.array([3, 4])
+    out = {"left": left, "right": right, "third": np.empty_like(left)}[into]
+    op.merge(left, right, out)
+    assert out.tolist() == [13, 24]
+
+
+def test_a_user_operator_commutes_only_if_it_is_said_to():
+    assert not user_operator(np.maximum, "mine").commutative
+    assert user_operator(np.maximum, "mine", commutative=True).commutative
+
+
+@named(EVERYTHING)
+def test_a_user_operator_is_defined_for_every_number(dtype):
+    user_operator(np.add, "mine").require(dtype)
+
+
+def test_a_user_operator_may_return_one_of_its_operands():
+    op = user_operator(lambda left, right: right, "last")
+    left, right = np.array([1, 2]), np.array([3, 4])
+    op.merge(left, right, left)
+    assert left.tolist() == [3, 4]

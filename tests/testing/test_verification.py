@@ -1,0 +1,303 @@
+"""Verification says yes to what is right, and names what is wrong: a schedule, a claim, bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from refcoll import TransportError, algorithms, node_shape, registry, spawn
+from refcoll.interpreters.check import Report
+from refcoll.schedule import Copy, Reduce, Send
+from refcoll.testing import verification
+from refcoll.testing.verification import Case, cases, verify
+
+TIMEOUT = 2
+
+
+def rows(size, chosen, nodes=None):
+    """The rows of an in-process run, which must be the same on every rank."""
+
+    def body(comm):
+        return list(verify(comm.transport, chosen, TIMEOUT))
+
+    first, *others = spawn(size, body, nodes=nodes)
+    assert all(other == first for other in others)
+    return first
+
+
+# ---- what is right -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_every_algorithm_holds(size):
+    few = [case for case in cases(size) if case.count in (0, 1, size + 1)]
+    found = rows(size, few)
+    assert [row.problems for row in found] == [[]] * len(few)
+    for row, case in zip(found, few, strict=True):
+        assert (row.ok, row.exact, row.agree) == (True, True, True), row.title
+        assert (row.algorithm, row.collective) == (case.algorithm, case.collective)
+        assert (row.ranks, row.transport) == (size, "in-process")
+        assert row.title == case.title(size)
+        assert max(row.sent_bytes, row.received_bytes) >= row.lower_bound_bytes
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_every_dtype_and_operator_holds(size):
+    found = rows(size, [case for case in cases(size, "all_reduce", "ring") if case.count == 1000])
+    assert [row.problems for row in found] == [[]] * len(found)
+
+
+def test_nodes_of_the_transport_are_used():
+    chosen = [Case("hierarchical_leaders", "all_reduce", 10, "int32", "sum")]
+    (flat,), (deep,) = rows(6, chosen), rows(6, chosen, node_shape((4, 1, 1)))
+    assert (flat.ok, deep.ok) == (True, True)
+    assert flat.sent_claimed != deep.sent_claimed
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_ring_row_holds_what_the_formulas_give(size):
+    """2(N-1) steps and 2(N-1)/N S bytes where N divides n (Patarasuk and Yuan)."""
+    (row,) = rows(size, [Case("ring", "all_reduce", 1000, "float64", "sum")])
+    wanted = 2 * (size - 1) * 8000 // size
+    assert (row.steps, row.steps_claimed) == (2 * (size - 1),) * 2
+    assert (row.sent_bytes, row.sent_claimed, row.received_bytes) == (wanted,) * 3
+    assert row.lower_bound_bytes == wanted
+
+
+def test_cases_cover_every_algorithm_at_critical_lengths():
+    for size in (1, 2, 5, 8):
+        covered = {
+            (c.algorithm, c.collective, c.count) for c in cases(size) if c.dtype == "float32"
+        }
+        for each in algorithms():
+            if each.helpers or each.collective == "barrier":
+                continue
+            for count in (0, 1, size - 1, size, size + 1, 1000, 65_537):
+                assert (each.name, each.collective, count) in covered
+    assert any(case.collective == "barrier" for case in cases(5))
+    assert len(set(cases(5))) == len(cases(5))
+
+
+INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+FLOATS, COMPLEX = {"float16", "bfloat16", "float32", "float64"}, {"complex64", "complex128"}
+BITS = {"bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"}
+DEFINED = (
+    {("bool", op) for op in BITS | {"min", "max"}}
+    | {(dtype, op) for dtype in INTEGERS for op in BITS | {"sum", "prod", "min", "max"}}
+    | {(dtype, op) for dtype in FLOATS for op in ("sum", "prod", "min", "max", "avg")}
+    | {(dtype, op) for dtype in COMPLEX for op in ("sum", "prod", "avg")}
+)
+"""The table of refcoll/operators.py."""
+
+
+@pytest.mark.parametrize("collective", ["all_reduce", "reduce_scatter", "reduce"])
+def test_cases_cover_every_dtype_and_operator(collective):
+    at_1000 = {(c.dtype, c.op) for c in cases(3, collective) if c.count == 1000}
+    assert at_1000 == DEFINED
+
+
+@pytest.mark.parametrize("collective", ["all_gather", "broadcast"])
+def test_cases_cover_every_dtype_where_nothing_is_merged(collective):
+    at_1000 = {(c.dtype, c.op) for c in cases(3, collective) if c.count == 1000}
+    assert at_1000 == {(dtype, None) for dtype in {"bool"} | INTEGERS | FLOATS | COMPLEX}
+
+
+def test_cases_can_be_narrowed():
+    assert {c.algorithm for c in cases(3, algorithm="ring")} == {"ring"}
+    assert {c.collective for c in cases(3, "reduce")} == {"reduce"}
+    assert cases(3, "reduce", "ring") == []
+
+
+# ---- what is wrong -----------------------------------------------------------------------
+
+
+def without_last_step(rank, size):
+    yield from list(RING.schedule(rank, size))[:-1]
+
+
+def wrong_chunk(rank, size):
+    """In its first step every rank sends, and merges, one chunk further on."""
+    (send, reduce), *others = RING.schedule(rank, size)
+    yield replace(send, chunks=(send.chunks + 1) % size), reduce
+    yield from others
+
+
+def twice(rank, size):
+    """Exchange with the neighbour twice: for 2 ranks 2(x0 + x1), which booleans call right."""
+    for _ in range(2):
+        yield Send(range(size), (rank + 1) % size), Reduce(range(size), (rank - 1) % size)
+
+
+def copies_instead(rank, size):
+    """The last reduction replaces instead of merging."""
+    steps = list(RING.schedule(rank, size))
+    send, reduce = steps[size - 2]
+    steps[size - 2] = send, Copy(reduce.chunks, reduce.source)
+    yield from steps
+
+
+def waits_for_nobody(rank, size):
+    """Rank 0 leaves a message unsent."""
+    for number, step in enumerate(RING.schedule(rank, size)):
+        yield step[1:] if (rank, number) == (0, 0) else step
+
+
+RING = registry.ALGORITHMS["all_reduce", "ring"]
+CASE = Case("ring", "all_reduce", 30, "int64", "sum")
+
+
+@pytest.fixture
+def put(monkeypatch):
+    """Change the registered ring all-reduce."""
+
+    def change(**fields):
+        wrong = replace(RING, **fields)
+        monkeypatch.setitem(registry.ALGORITHMS, ("all_reduce", "ring"), wrong)
+        registry._bound.cache_clear()
+        registry.choose.cache_clear()
+
+    yield change
+    registry._bound.cache_clear()
+    registry.choose.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "schedule", [without_last_step, wrong_chunk, twice, copies_instead, waits_for_nobody]
+)
+@pytest.mark.parametrize("size", [3, 5])
+def test_a_broken_schedule_is_refuted_with_a_counterexample(schedule, size, put):
+    put(schedule=schedule)
+    (row,) = rows(size, [CASE])
+    assert not row.ok
+    (problem,) = row.problems
+    assert problem.startswith("the checker refutes it: ")
+    assert "rank" in problem
+    assert "step" in problem or "chunk" in problem
+
+
+@pytest.mark.parametrize("schedule", [without_last_step, wrong_chunk, twice, copies_instead])
+@pytest.mark.parametrize("size", [3, 5])
+def test_measurements_alone_reveal_it(schedule, size, put, monkeypatch):
+    """Should the checker be wrong, too, the values themselves are not."""
+    put(schedule=schedule)
+    monkeypatch.setattr(verification, "check", lambda program: Report(program.title))
+    (row,) = rows(size, [CASE])
+    assert not row.ok
+    assert not row.exact
+    assert any(problem.startswith("the result is wrong on ranks [") for problem in row.problems)
+
+
+def test_a_deadlock_ends_and_names_the_case(put, monkeypatch):
+    put(schedule=waits_for_nobody)
+    monkeypatch.setattr(verification, "check", lambda program: Report(program.title))
+    with pytest.raises(TransportError, match=r"ring all_reduce on 3 ranks, n=30 int64 sum: "):
+        spawn(3, lambda comm: list(verify(comm.transport, [CASE], 0.3)))
+
+
+@pytest.mark.parametrize(
+    ("claim", "problem"),
+    [
+        ({"steps": lambda rank, size: 2 * size}, "steps on rank 0: 4, claimed 6"),
+        ({"sent": lambda rank, size, c: 41}, "sent on rank 0: 320 bytes, claimed 328"),
+        ({"received": lambda rank, size, c: 39}, "received on rank 0: 320 bytes, claimed 312"),
+        ({"sent": lambda rank, size, c: 40 + (rank == 2)},
+         "sent on rank 2: 320 bytes, claimed 328"),
+    ],
+)  # fmt: skip
+def test_a_wrong_claim_is_named(claim, problem, put):
+    """The ring on 3 ranks: 4 messages of 10 int64."""
+    put(**claim)
+    (row,) = rows(3, [CASE])
+    assert row.problems == [problem]
+    assert row.exact
+    assert not row.ok
+
+
+class Biased:
+    """A transport that changes one bit on its way to rank 1, on channels of payload."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def prepare(self, sends, receives, channel):
+        exchange = self.inner.prepare(sends, receives, channel)
+        wait = exchange.wait
+
+        def flipped(index, deadline):
+            data = wait(index, deadline)
+            if channel and self.inner.rank == 1 and data.size:
+                data = data.copy() if receives[index].view is None else data
+                data[0] ^= 1
+            return data
+
+        exchange.wait = flipped
+        return exchange
+
+
+@pytest.mark.parametrize(
+    "case", [Case("ring", "all_gather", 30, "int64", None), CASE,
+             Case("binomial", "broadcast", 30, "int64", None)],
+)  # fmt: skip
+def test_a_bit_that_flips_on_the_way_to_one_rank_makes_results_wrong_and_different(case):
+    found = spawn(3, lambda comm: list(verify(Biased(comm.transport), [case], TIMEOUT)))
+    for (row,) in found:
+        assert (row.ok, row.exact, row.agree) == (False, False, False)
+        assert row.problems[1] == "the ranks' results differ"
+
+
+def test_a_collective_that_changes_its_input_is_wrong(monkeypatch):
+    """Where the result is right, but x was written."""
+    plan = verification.CollectivePlan.run
+
+    def careless(self, timeout=None):
+        result = plan(self, timeout)
+        self._buffers._call.x[...] += 1
+        return result
+
+    monkeypatch.setattr(verification.CollectivePlan, "run", careless)
+    (row,) = rows(2, [CASE])
+    assert not row.exact
+    assert not row.ok
+
+
+BARRIER = Case("dissemination", "barrier", 0, "float32", None)
+
+
+def test_a_barrier_that_sends_nothing_is_wrong(monkeypatch):
+    monkeypatch.setattr(verification.CollectivePlan, "run", lambda self, timeout=None: None)
+    (row,) = rows(3, [BARRIER])
+    assert not row.ok
+    assert "steps on rank 0: 0, claimed 2" in row.problems
+
+
+def test_a_barrier_that_does_not_wait_is_wrong(monkeypatch):
+    """Even if it claims no steps, and the checker is blind: ranks leave before others come."""
+    key = ("barrier", "dissemination")
+    hollow = replace(
+        registry.ALGORITHMS[key],
+        schedule=lambda rank, size: iter(()),
+        steps=lambda rank, size: 0,
+        depth=lambda size: 0,
+    )
+    monkeypatch.setitem(registry.ALGORITHMS, key, hollow)
+    monkeypatch.setattr(verification, "check", lambda program: Report(program.title))
+    registry._bound.cache_clear()
+    (row,) = rows(3, [BARRIER])
+    registry._bound.cache_clear()
+    assert not row.ok
+    assert row.problems == ["a rank left too early"]
+
+
+def test_results_are_compared_with_the_dtype_and_shape_asked_for(monkeypatch):
+    plan = verification.CollectivePlan.run
+    monkeypatch.setattr(
+        verification.CollectivePlan, "run",
+        lambda self, timeout=None: plan(self, timeout).astype(np.float64),
+    )  # fmt: skip
+    (row,) = rows(2, [CASE])
+    assert not row.exact
