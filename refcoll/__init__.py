@@ -18,7 +18,7 @@ from refcoll.interpreters.count import count
 from refcoll.interpreters.draw import draw
 from refcoll.interpreters.simulate import simulate
 from refcoll.operators import Operator, user_operator
-from refcoll.program import Program, from_steps
+from refcoll.programs import Program, from_steps
 from refcoll.registry import algorithms, node_shape, program
 from refcoll.schedule import Copy, Reduce, Send
 from refcoll.spawning import spawn

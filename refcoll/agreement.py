@@ -49,14 +49,14 @@ class Agreement:
         """Return if all ranks give equal records and no error; else raise on every rank.
 
         A rank with an ``error`` of its own raises that one; the others raise
-        DisagreementError with the table of who said what.  Where every rank has the same
-        error, the ranks are still in step, and the error says so (``poisons`` is False).
+        DisagreementError with the table of who said what.  Where every rank has an error,
+        all refuse, the ranks are still in step, and the error says so (``poisons`` is False).
         """
         said = dict(record) if error is None else {"error": str(error)}
         salt = "" if error is None else f"refused by {self._rank}"
         everyone = [said] if self._all_equal(said, salt, timeout) else self._gather(said, timeout)
         if error is not None:
-            error.poisons = any(each != said for each in everyone)
+            error.poisons = any("error" not in each for each in everyone)
             raise error
         if len(everyone) > 1:
             raise DisagreementError(_table(everyone))
@@ -118,7 +118,7 @@ class Agreement:
 
 
 def _encoded(record: Record) -> bytes:
-    return json.dumps(record, sort_keys=True, default=str).encode()
+    return json.dumps(record, sort_keys=True).encode()
 
 
 def _table(records: Sequence[Mapping[str, Any]]) -> str:

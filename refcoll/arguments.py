@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from refcoll.algorithms.declaration import Nodes
+from refcoll.choosing import choose
 from refcoll.chunks import Layout
-from refcoll.collectives import COLLECTIVES
+from refcoll.collectives import COLLECTIVES, checked_root
+from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array, Operator, is_extension_float, kind, operator
-from refcoll.program import Program
-from refcoll.registry import DEFAULT_SEGMENTS, checked_nodes, choose, program
+from refcoll.programs import Program
+from refcoll.registry import DEFAULT_SEGMENTS, checked_nodes, program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,18 +66,14 @@ class Call:
             "root": self.program.root if self.program.collective.rooted else None,
             "counts": None if counts is None else list(self.layout.lengths),
             "accumulate": self.dtype.name,
-            "nodes": request.nodes,
-            "segments": request.segments,
+            "nodes": None if request.nodes is None else [list(map(int, n)) for n in request.nodes],
+            "segments": int(request.segments),
         }  # fmt: skip
 
 
 def checked(request: Request, rank: int, size: int) -> Call:
     """The call, if its arguments are right.  Raises ArgumentError."""
-    if request.collective not in COLLECTIVES:
-        raise ArgumentError(
-            f"collective={request.collective!r} does not exist; there are {', '.join(COLLECTIVES)}"
-        )
-    collective = COLLECTIVES[request.collective]
+    collective = find_collective(request.collective)
     x = np.empty(0, np.uint8) if collective.name == "barrier" else _array(request.x, "x")
     op = operator(request.op)
     dtype = _travelling(request.accumulate, x.dtype)
@@ -96,8 +94,7 @@ def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:
     """The program that the caller names, or the one for "auto"; it must suit the operator."""
     collective, name = request.collective, request.algorithm
     root, segments = _integer(request.root, "root"), _integer(request.segments, "segments")
-    if not 0 <= root < size:
-        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
+    checked_root(COLLECTIVES[collective], root, size)
     nodes = None if request.nodes is None else checked_nodes(request.nodes, size)
     in_order = COLLECTIVES[collective].reduces and not op.commutative
     if name == "auto":
@@ -144,11 +141,10 @@ def _array(value: Any, name: str) -> Array:
 
 
 def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
-    native: np.dtype[Any] = own if own.isnative else own.newbyteorder("=")
     if accumulate is None:
-        return native
+        return _native(own)
     try:
-        dtype: np.dtype[Any] = np.dtype(accumulate)
+        dtype: np.dtype[Any] = _native(np.dtype(accumulate))
     except TypeError as error:
         raise ArgumentError(f"accumulate={accumulate!r} is not a dtype") from error
     if kind(dtype) != kind(own) or not _holds(dtype, own):
@@ -159,11 +155,22 @@ def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
 def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
     """Whether every value of ``narrow`` is one of ``wide``."""
     if is_extension_float(narrow) and wide.itemsize > narrow.itemsize:
         return wide.itemsize >= 4 or narrow.itemsize == 1
     return bool(np.can_cast(narrow, wide, "safe"))
+
+
+def seconds(value: Any) -> float:
+    """A time limit.  Raises ArgumentError unless it is a number above 0."""
+    if not isinstance(value, int | float | np.number) or not value > 0:
+        raise ArgumentError(f"timeout={value!r} must be a number of seconds above 0")
+    return float(value)
 
 
 def _integer(value: Any, name: str) -> int:
@@ -210,8 +217,8 @@ def _out(value: Any, x: Array, shape: tuple[int, ...], piece: tuple[Array, Array
     out = _array(value, "out")
     if out.shape != shape or out.dtype != x.dtype:
         raise ArgumentError(
-            f"out has shape {out.shape} and dtype {out.dtype.name}, but the result has "
-            f"{shape} and {x.dtype.name}"
+            f"out has shape {out.shape} and dtype {out.dtype.str} ({out.dtype.name}), but the "
+            f"result has {shape} and {x.dtype.str} ({x.dtype.name}); pass such an array"
         )
     if not out.flags.writeable:
         raise ArgumentError("out is read-only; pass an array that may be written")

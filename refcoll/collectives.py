@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from refcoll.errors import ArgumentError
+
 Contributors: TypeAlias = frozenset[int] | None
 """The ranks that a chunk holds, or None where it holds, or may hold, anything."""
 
@@ -49,7 +51,7 @@ def _moved_once(size: int, lengths: Sequence[int]) -> Fraction:
 
 
 def _moved_twice(size: int, lengths: Sequence[int]) -> Fraction:
-    """2 (N - 1) n / N: Patarasuk and Yuan, Bandwidth optimal all-reduce (2009), theorem 1."""
+    """2 (N - 1) n / N: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms (2009)."""
     return 2 * _moved_once(size, lengths)
 
 
@@ -121,3 +123,21 @@ _ALL = (
 )
 
 COLLECTIVES = {collective.name: collective for collective in _ALL}
+
+
+def collective(name: str) -> Collective:
+    """The collective of that name.  Raises ArgumentError for any other."""
+    if not isinstance(name, str) or name not in COLLECTIVES:
+        raise ArgumentError(
+            f"collective={name!r} does not exist; there are {', '.join(COLLECTIVES)}"
+        )
+    return COLLECTIVES[name]
+
+
+def checked_root(kind: Collective, root: int, size: int) -> int:
+    """The root.  Raises ArgumentError where it is no rank, or the collective has none."""
+    if not kind.rooted and root != 0:
+        raise ArgumentError(f"root={root} has no meaning for {kind.name}: leave it out")
+    if not 0 <= root < size:
+        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
+    return root

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 from refcoll.agreement import CHANNEL, Agreement
 from refcoll.algorithms.declaration import Nodes
-from refcoll.arguments import Call, Request, checked
+from refcoll.arguments import Call, Request, checked, seconds
 from refcoll.buffers import Buffers
 from refcoll.errors import ArgumentError, PoisonedError, RefcollError, TransportError
 from refcoll.inorder import Handle, InOrder
@@ -39,8 +39,9 @@ T = TypeVar("T")
 class CollectivePlan:
     """A collective on given arrays, made once by all ranks together, run many times.
 
-    Each run reads ``x`` and writes ``out`` anew; nothing is compared between ranks again.
-    All ranks must run their plans in the same order.
+    Each run reads ``x`` anew, and writes the result anew into the same array: ``out``, or
+    one that the plan has made.  Nothing is compared between ranks again.  All ranks must
+    run their plans in the same order.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Communicator:
 
     ``timeout`` is how many seconds any wait may last before DeadlineError.  Arrays may have
     any shape and strides and any numeric dtype, bool, complex, bfloat16 and float8 included.
+    A transport serves one communicator at a time.
     Common arguments:
 
     op          "sum", "prod", "min", "max", "avg", "bitwise_and", ..., or an Operator
@@ -94,7 +96,7 @@ class Communicator:
 
     def __init__(self, transport: Transport, timeout: float = DEFAULT_TIMEOUT) -> None:
         self.transport = transport
-        self.timeout = timeout
+        self.timeout = seconds(timeout)
         self.rank, self.size = transport.rank, transport.size
         self.nodes: Nodes = transport.nodes
         self.agreement = Agreement(transport)
@@ -272,7 +274,11 @@ class Communicator:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+        else:
+            self.transport.abort(f"rank {self.rank} failed: {error!r}")
+            self._order.abandon()
 
     def __repr__(self) -> str:
         return f"<Communicator rank {self.rank} of {self.size} over {self.transport.name}>"
@@ -291,12 +297,14 @@ class Communicator:
     def _agreed(self, request: Request, sequence: int, timeout: float | None) -> Call:
         """The call, once it is right and the same on all ranks; else raise on all of them."""
         call, error = None, None
+        limit = self.timeout
         try:
+            limit = self._limit(timeout)
             call = checked(request, self.rank, self.size)
         except RefcollError as wrong:
             error = wrong
         record = {"call": sequence, **call.record()} if call else {}
-        self.agreement.require(record, error, self._limit(timeout))
+        self.agreement.require(record, error, limit)
         assert call is not None
         return call
 
@@ -306,7 +314,7 @@ class Communicator:
         return self._sequence
 
     def _limit(self, timeout: float | None) -> float:
-        return self.timeout if timeout is None else timeout
+        return self.timeout if timeout is None else seconds(timeout)
 
     def _do(self, function: Callable[[], T]) -> T:
         return self._order.run(lambda: self._guarded(function))

@@ -31,13 +31,16 @@ def transport(name: str) -> Callable[..., Transport]:
         if entry.name == name:
             return _loaded(entry)
     names = ", ".join(sorted({entry.name for entry in found})) or "none: reinstall refcoll"
-    raise ArgumentError(f"transport={name!r} does not exist; there are {names}")
+    raise ArgumentError(
+        f"transport={name!r} does not exist; there are {names} "
+        "(and, for ranks within this process, refcoll.spawn)"
+    )
 
 
 def _loaded(entry: EntryPoint) -> Callable[..., Transport]:
     try:
         connector: Callable[..., Transport] = entry.load()
-    except ImportError as error:
+    except Exception as error:  # a driver may fail in its own ways, such as RuntimeError
         raise ArgumentError(
             f"transport={entry.name!r} cannot be used: {error}; "
             f"pip install 'refcoll[{entry.name}]' brings what it needs"

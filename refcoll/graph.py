@@ -28,6 +28,11 @@ class Node(NamedTuple):
 Graph: TypeAlias = tuple[Node, ...]
 
 
+def is_chain(graph: Graph) -> bool:
+    """Whether its steps follow one another, as those of a native schedule do."""
+    return all(node.after == ((i - 1,) if i else ()) for i, node in enumerate(graph))
+
+
 def chained(steps: Iterable[Step]) -> Graph:
     """The graph of a native schedule: each step that is not idle after the one before."""
     nodes: list[Node] = []

@@ -8,6 +8,7 @@ through one.
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -22,10 +23,20 @@ class Handle(Generic[T]):
 
     def __init__(self, future: Future[T]) -> None:
         self._future = future
+        self._heard = False
 
     def wait(self) -> T:
         """Wait for it; its result, or raise what went wrong with it."""
+        self._heard = True
         return self._future.result()
+
+    def __del__(self) -> None:
+        if not self._heard and self._future.done() and self._future.exception() is not None:
+            print(
+                f"refcoll: an operation failed and nobody waited for it: "
+                f"{self._future.exception()}",
+                file=sys.stderr,
+            )
 
     def done(self) -> bool:
         """Whether ``wait`` would return, or raise, at once."""
@@ -61,9 +72,17 @@ class InOrder:
 
     def close(self) -> None:
         """Wait for what is under way, and end the thread."""
+        self._stop(join=True)
+
+    def abandon(self) -> None:
+        """Wait for nothing: the process, or the communicator, has failed."""
+        self._stop(join=False)
+
+    def _stop(self, join: bool) -> None:
         if self._worker is not None:
             self._tasks.put(None)
-            self._worker.join()
+            if join:
+                self._worker.join()
             self._worker = None
             atexit.unregister(self.close)
 

@@ -14,6 +14,7 @@ float is float16, float32, float64, longdouble, and bfloat16 or float8 by ml_dty
     min, max      IEEE 754-2019 minimum and maximum: NaN propagates; -0.0 < +0.0
     avg           the sum may overflow though the mean would not: accumulate wider to avoid it
     NaNs          compare equal to each other: which NaN it is (its payload) is not specified
+    float8        what a type lacks (infinities, -0.0) becomes what ml_dtypes makes of it
 
 Bits never depend on timing, but on the algorithm: every rank evaluates the algorithm's own
 expression tree.  With ``accumulate`` a vector is converted first, travels, is merged (and
@@ -78,8 +79,9 @@ def kind(dtype: np.dtype[Any]) -> str:
 
 
 def is_extension_float(dtype: np.dtype[Any]) -> bool:
-    """Whether it is one of ml_dtypes' floats, such as bfloat16."""
-    return dtype.type.__module__.startswith("ml_dtypes") and "float" in dtype.name
+    """Whether it is bfloat16 or one of ml_dtypes' float8 types, all of which have NaN."""
+    ours = dtype.type.__module__.startswith("ml_dtypes")
+    return ours and dtype.name.startswith(("bfloat16", "float8"))
 
 
 def _ufunc(ufunc: np.ufunc) -> Merge:
@@ -194,11 +196,19 @@ def user_operator(
 ) -> Operator:
     """An operator from ``function(left, right)``, elementwise on arrays, associative.
 
-    Unless it is said to commute, only algorithms that keep rank order accept it.
+    The function must return an array of its arguments' shape and dtype, and leave them as
+    they are; else the merge raises ArgumentError.  Unless the operator is said to commute,
+    only algorithms that keep rank order accept it.
     """
 
     def merge(left: Array, right: Array, out: Array) -> object:
-        out[...] = function(left, right)
+        merged = function(left, right)
+        if getattr(merged, "shape", None) != out.shape or merged.dtype != out.dtype:
+            raise ArgumentError(
+                f"op={name!r} must return an array of shape {out.shape} and dtype "
+                f"{out.dtype.name}, but returned {merged!r:.80}"
+            )
+        out[...] = merged
         return out
 
     return Operator(name, merge, commutative=commutative)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from operator import index
 from typing import Any
@@ -19,10 +20,11 @@ from refcoll.algorithms import (
     tree,
 )
 from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes
-from refcoll.collectives import COLLECTIVES
+from refcoll.collectives import COLLECTIVES, checked_root
+from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.graph import Graph, chained
-from refcoll.program import Claims, Program
+from refcoll.programs import Claims, Program
 from refcoll.schedule import on_ranks
 
 _FAMILIES = (
@@ -56,10 +58,7 @@ def algorithms(collective: str | None = None, name: str | None = None) -> list[A
 
 def find(collective: str, name: str) -> Algorithm:
     """The algorithm of that name.  Raises ArgumentError, naming those that there are."""
-    if collective not in COLLECTIVES:
-        raise ArgumentError(
-            f"collective={collective!r} does not exist; there are {_listed(COLLECTIVES)}"
-        )
+    find_collective(collective)
     if not isinstance(name, str) or (collective, name) not in ALGORITHMS:
         names = (each.name for each in algorithms(collective))
         raise ArgumentError(
@@ -68,7 +67,7 @@ def find(collective: str, name: str) -> Algorithm:
     return ALGORITHMS[collective, name]
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
 
 
@@ -90,8 +89,7 @@ def program(
     algorithm = find(collective, name)
     if size < 1:
         raise ArgumentError(f"size={size} must be at least 1")
-    if not 0 <= root < size:
-        raise ArgumentError(f"root={root} must be a rank from 0 to {size - 1}")
+    checked_root(find_collective(collective), root, size)
     if segments < 1:
         raise ArgumentError(f"segments={segments} must be at least 1")
     shape = (tuple(range(size)),) if nodes is None else checked_nodes(nodes, size)
@@ -130,6 +128,8 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
         root,
         algorithm.helpers,
         weights=algorithm.weights(size, **options) if algorithm.weights else None,
+        idea=_idea(algorithm),
+        nodes=nodes if "nodes" in options else (),
         claims=Claims(
             steps,
             algorithm.depth(size, **options),
@@ -138,6 +138,12 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
             algorithm.in_rank_order and root == 0,
         ),
     )
+
+
+def _idea(algorithm: Algorithm) -> str:
+    """The first line of the file that describes the algorithm."""
+    described = sys.modules[algorithm.schedule.__module__].__doc__ or ""
+    return described.partition("\n")[0]
 
 
 def checked_nodes(nodes: Sequence[Sequence[int]], size: int) -> Nodes:
@@ -167,39 +173,3 @@ def node_shape(sizes: Sequence[int]) -> Nodes:
             first += ranks
 
     return tuple(filled())
-
-
-TYPICAL_LATENCY = 10e-6
-TYPICAL_BANDWIDTH = 4e9
-"""Seconds per message, and bytes per second, of a node's memory or a fast network: what
-``choose`` weighs steps against bytes with."""
-
-
-@lru_cache(maxsize=4096)
-def choose(
-    collective: str, size: int, nbytes: int, root: int, nodes: Nodes | None, in_order: bool
-) -> str:
-    """The algorithm of least alpha * depth + bytes / bandwidth, by its own claims.
-
-    ``in_order`` leaves only those that keep rank order.  Raises ArgumentError if none do.
-    """
-
-    def predicted(made: Program) -> float:
-        claims, lengths = made.claims, made.layout(nbytes).lengths
-        assert claims is not None
-        traffic = max(
-            max(claims.sent(rank, lengths), claims.received(rank, lengths)) for rank in range(size)
-        )
-        return TYPICAL_LATENCY * claims.depth + traffic / TYPICAL_BANDWIDTH
-
-    candidates = [
-        program(collective, each.name, size, root=root, nodes=nodes)
-        for each in algorithms(collective)
-        if not each.helpers and ((each.in_rank_order and root == 0) or not in_order)
-    ]
-    if not candidates:
-        raise ArgumentError(
-            f"no algorithm for {collective} with root={root} keeps rank order, as an operator "
-            "that does not commute needs; use root=0, or say that the operator commutes"
-        )
-    return min(candidates, key=predicted).name

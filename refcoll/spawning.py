@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from refcoll.algorithms.declaration import Nodes
 from refcoll.communicator import DEFAULT_TIMEOUT, Communicator
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
+from refcoll.registry import checked_nodes
 from refcoll.testing.inprocess import World
 
 T = TypeVar("T")
@@ -28,12 +29,13 @@ def spawn(
     """
     if size < 1:
         raise ArgumentError(f"size={size} must be at least 1")
-    world = World(size, nodes)
+    world = World(size, None if nodes is None else checked_nodes(nodes, size))
+    comms = [Communicator(world.transport(rank), timeout) for rank in range(size)]
     results: list[Any] = [None] * size
     errors: dict[int, BaseException] = {}
 
     def run(rank: int) -> None:
-        comm = Communicator(world.transport(rank), timeout)
+        comm = comms[rank]
         try:
             results[rank] = function(comm, *args)
         except BaseException as error:

@@ -19,9 +19,9 @@ A transport
     until the receivers have *their* data.
   - **must** treat messages of no bytes like any others.
   - **must** raise TransportError where a message has another size than its receive, naming
-    both; DeadlineError where a wait passes its deadline, naming the peer and the bytes;
-    PeerFailedError where a rank is known to be gone.  After any of these the exchange, and
-    messages under way, are undefined, and the transport need only support ``abort``.
+    what was expected; DeadlineError where a wait passes its deadline, naming the peer and
+    the bytes; PeerFailedError where a rank is known to be gone.  After any of these the
+    exchange, and messages under way, are undefined, and only ``abort`` need still work.
   - **may** lend the sender's own memory as the data of a receive without a view.
 
 The caller
@@ -33,7 +33,8 @@ The caller
     channels may be used from different threads if ``threads`` says so.
 
 Views are contiguous one-dimensional arrays of bytes (uint8).  Deadlines are times of
-``time.monotonic``.  ``refcoll.testing.conformance`` checks all of this on any transport.
+``time.monotonic``.  ``refcoll.testing.conformance`` checks this on any transport, as far as
+ranks that all behave can: not abort, and not what happens when a rank dies.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ WRONG = {
         lambda c: c.all_gather(array(), out=array()), ["out has shape (12,)", "(48,)"],
     ),
     "out of another dtype": (
-        lambda c: c.all_reduce(array(), out=array("float64")), ["dtype float64", "float32"],
+        lambda c: c.all_reduce(array(), out=array("float64")), ["float64", "float32"],
     ),
     "out read-only": (
         lambda c: c.all_reduce(array(), out=read_only()), ["out is read-only", "may be written"],
@@ -331,11 +331,11 @@ def test_all_ranks_different():
 
 
 def test_gathers_of_pieces_that_are_not_as_long_as_said():
-    """Each rank finds fault with its own piece, each in its own words."""
+    """Each rank finds fault with its own piece, in its own words: all refuse, none is lost."""
     heard = hear(2, lambda c: c.all_gather(array(), counts=[3, 4]))
     for rank, each in enumerate(heard):
         assert each.is_a(ArgumentError, "12 elements", f"counts[{rank}]={3 + rank}")
-        assert isinstance(each.then, PoisonedError)
+        assert each.then == 2
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -400,7 +400,8 @@ def test_a_rank_that_misses_the_run_of_a_plan():
         return str(caught.value)
 
     heard = refcoll.spawn(3, body, timeout=0.3)
-    assert any("rank 0, step 1: " in each and "16 bytes from rank 2" in each for each in heard)
+    first = "16 bytes from rank 2", "ranks [2] to receive"  # whoever's time is up first
+    assert all(any(said in each for said in first) for each in heard[:2]), heard
     assert all("all_reduce by ring on 3 ranks" in each for each in heard[:2])
 
 

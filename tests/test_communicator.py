@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refcoll
-from refcoll import PeerFailedError, algorithms, node_shape
+from refcoll import ArgumentError, PeerFailedError, algorithms, node_shape, user_operator
 from refcoll.testing.assertions import same_bits
 
 TIMEOUT = 5
@@ -779,3 +779,58 @@ def test_timeouts_of_single_calls():
 
 def test_a_communicator_says_who_it_is():
     assert spawn(2, repr) == [f"<Communicator rank {r} of 2 over in-process>" for r in range(2)]
+
+
+# ---- found by readers --------------------------------------------------------------------
+
+
+def test_a_root_has_no_meaning_where_the_collective_has_none():
+    def body(comm):
+        with pytest.raises(ArgumentError, match="root=1 has no meaning for reduce_scatter"):
+            comm.plan("reduce_scatter", np.arange(8.0), root=1, algorithm="ring")
+        return comm.all_reduce(np.ones(1))[0]
+
+    assert spawn(4, body, timeout=5) == [4.0] * 4
+
+
+@pytest.mark.parametrize("dtypes", [("<f4", ">f4"), (">f8", "<f8")])
+def test_byte_order_of_the_accumulator_does_not_matter(dtypes):
+    def body(comm):
+        return comm.all_reduce(np.ones(3, np.float32), accumulate=dtypes[comm.rank])[0]
+
+    assert spawn(2, body, timeout=5) == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", [1]])
+def test_time_limits_are_numbers_above_0(timeout):
+    def body(comm):
+        with pytest.raises(ArgumentError, match="timeout="):
+            comm.all_reduce(np.ones(1), timeout=timeout)
+        return comm.all_reduce(np.ones(1))[0]
+
+    assert spawn(2, body, timeout=5) == [2.0, 2.0]
+    with pytest.raises(ArgumentError, match="timeout="):
+        spawn(1, body, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda a, b: (a + b).sum(), lambda a, b: (a + b) / 2, lambda a, b: None]
+)
+def test_a_user_operator_must_keep_shape_and_dtype(function):
+    op = user_operator(function, "odd", commutative=True)
+    with pytest.raises(ArgumentError, match="op='odd' must return an array of shape"):
+        spawn(2, lambda comm: comm.all_reduce(np.arange(4), op), timeout=5)
+
+
+def test_a_user_operator_cannot_write_into_another_ranks_memory():
+    op = user_operator(lambda a, b: np.add(a, b, out=a), "greedy", commutative=True)
+    with pytest.raises(ValueError, match="read-only"):
+        spawn(3, lambda comm: comm.all_reduce(np.arange(9), op, algorithm="ring"), timeout=5)
+
+
+def test_a_failure_in_the_background_that_nobody_waits_for_is_told(capsys):
+    def body(comm):
+        comm.all_reduce(np.ones(1 + comm.rank), async_op=True)
+
+    spawn(2, body, timeout=5)
+    assert "nobody waited for it: the ranks did not make the same call" in capsys.readouterr().err

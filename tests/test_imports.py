@@ -13,7 +13,7 @@ import refcoll
 
 ROOT = Path(refcoll.__file__).parent.parent
 MODULES = sorted(path for top in ("refcoll", "transports") for path in (ROOT / top).rglob("*.py"))
-CORE = {"schedule", "chunks", "graph", "program", "collectives", "operators", "errors"}
+CORE = {"schedule", "chunks", "graph", "programs", "collectives", "operators", "errors"}
 
 
 def title(path):

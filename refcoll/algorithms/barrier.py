@@ -31,6 +31,6 @@ ALGORITHMS = (
         received=lambda rank, size, c: 0,
         bandwidth_optimal="always",
         source="Hensgen, Finkel and Manber 1988",
-        also_known_as={"MPICH": "dissemination", "Open MPI": "4 bruck"},
+        also_known_as={"MPICH": "k_dissemination", "Open MPI": "4 bruck"},
     ),
 )

@@ -24,7 +24,8 @@ from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 def chain_broadcast(rank: int, size: int, segments: int) -> Schedule:
     """Rank 0's vector to everyone.
 
-    Chunks: M.  Steps: M at the ends, M+1 between.  Depth: M+N-2.  Sent: S, rank N-1 nothing.
+    Chunks: M.  Steps: M at the ends, M+1 between.  Depth: M+N-2.  Sent: S, but nothing by
+    rank N-1.  Received: S, but nothing by rank 0.
     """
     for t in range(segments + size - 2 if size > 1 else 0):
         # Before round t, rank r has the segments 0, ..., t - r.
@@ -37,7 +38,7 @@ def chain_broadcast(rank: int, size: int, segments: int) -> Schedule:
 
 
 def chain_reduce(rank: int, size: int, segments: int) -> Schedule:
-    """The broadcast backwards: everyone's vectors merged on rank 0."""
+    """The broadcast backwards: everyone's vectors merged on rank 0; sent and received swap."""
     return reverse(chain_broadcast(rank, size, segments), into=Reduce)
 
 

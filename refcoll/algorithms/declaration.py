@@ -18,6 +18,7 @@ Nodes: TypeAlias = tuple[tuple[int, ...], ...]
 class Algorithm:
     """One algorithm.  Every callable also takes the keywords named in ``options``.
 
+    Every algorithm is defined for all sizes from 1.
     ``schedule(rank, size)`` is written for root 0; another root is a renumbering.
     ``steps(rank, size)``    steps of a rank that hold a message to another rank
     ``depth(size)``          the longest chain of dependent messages over all ranks
@@ -36,7 +37,7 @@ class Algorithm:
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
     bandwidth_optimal: str = "no"
-    """"always", or the condition under which no schedule moves less, or "no"."""
+    """For chunks of equal length: "always", or when no schedule moves less, or "no"."""
     options: tuple[str, ...] = ()
     """Of "segments" (pipeline depth) and "nodes" (which ranks share a node)."""
     weights: Callable[..., tuple[int, ...]] | None = None

@@ -1,7 +1,8 @@
 r"""Double binary tree: two pipelined trees, each for half of the vector.
 
 The first tree has its leaves on the odd ranks, the ranks 2, 6, 10, ... above them, then
-4, 12, ...: rank r with lowest set bit b hangs below (r - b) + 2b-aligned neighbours.
+4, 12, ...; rank 0 stands above all.  The node above rank r, whose lowest set bit is b, is
+the nearest multiple of 2b that is not one of 4b, or r - b where that is not below N.
 
         size 8:       0                 second tree, size 8, ranks mirrored:      7
                       |                                                           |
@@ -69,7 +70,10 @@ def depth(rank: int, size: int) -> int:
 
 
 def tree_all_reduce(rank: int, size: int, segments: int) -> Schedule:
-    """One pipelined tree: ``segments`` chunks up to rank 0 and down again."""
+    """One pipelined tree, M chunks up to rank 0 and down again.
+
+    Chunks: M.  Depth: M + 2D - 1.  Sent and received: S per neighbour in the tree.
+    """
     deepest, mine = log2_ceiling(size), depth(rank, size)
     up, down = parent(rank, size), children(rank, size)
     for t in range(segments + 2 * deepest if size > 1 else 0):
@@ -91,7 +95,10 @@ def second_tree(size: int) -> Sequence[int]:
 
 
 def double_tree_all_reduce(rank: int, size: int, segments: int) -> Schedule:
-    """Both trees side by side, the first half of the chunks in one, the rest in the other."""
+    """Both trees side by side, the first half of the chunks in one, the rest in the other.
+
+    Chunks: 2M.  Depth: M + 2D - 1.  Sent and received: each half per neighbour in its tree.
+    """
 
     def tree(r: int, n: int) -> Schedule:
         return tree_all_reduce(r, n, segments)

@@ -19,21 +19,22 @@ is cut again into K chunks for the ring between the nodes.
 binomial broadcast within each node.  Simpler, but only one rank a node uses the network.
 
 Rails and leaders are compositions of the flat algorithms; both need a commutative operator.
-(Rails: the BlueConnect of Cho et al., 2019, and NCCL's rail-aligned rings; leaders: MPICH's
-SMP-aware collectives.)
+(Rails: Cho et al., BlueConnect, 2019; leaders: MPICH's SMP-aware collectives.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import lcm
+from typing import TypeAlias
 
 from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes, log2_ceiling
 from refcoll.algorithms.ring import (
-    all_but,
+    all_reduce_received,
+    all_reduce_sent,
     ring_all_gather,
     ring_all_reduce,
     ring_reduce_scatter,
@@ -45,7 +46,8 @@ from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, togeth
 def rails_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
     """Ring reduce-scatter within nodes, ring all-reduce on each rail, ring all-gather.
 
-    Chunks: K per piece.  Steps: 2(m-1) within my node of m, 2(K-1) between K nodes.
+    Chunks: K per piece.  Steps: 2(m-1) within my node of m, 2(K-1) between K nodes.  Sent
+    and received: 2(m-1)/m S within, 2(K-1)/K S/m between, where shares are equal.
     """
     node = nodes[_home(rank, nodes)]
     shares = _shares(len(node), nodes)
@@ -60,7 +62,8 @@ def rails_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
 def leaders_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
     """Binomial reduce within nodes, ring all-reduce among their first ranks, broadcast.
 
-    Chunks: K.  Depth: 2 ceil(log2 m) + 2(K-1) for K nodes of at most m ranks.
+    Chunks: K.  Depth: 2 ceil(log2 m) + 2(K-1) for K nodes of at most m ranks.  Sent and
+    received: S per link in my node's tree, 2(K-1)/K S more by a leader.
     """
     node, leaders = nodes[_home(rank, nodes)], [each[0] for each in nodes]
     longest = max(log2_ceiling(len(each)) for each in nodes)
@@ -118,11 +121,14 @@ def _rails_steps(rank: int, size: int, nodes: Nodes) -> int:
     return 2 * (len(nodes[_home(rank, nodes)]) - 1) + 2 * (len(nodes) - 1)
 
 
-def _rails_traffic(rank: int, nodes: Nodes, lengths: Lengths, ahead: int) -> int:
-    """Two rings: within the node over its shares, and between nodes over each piece.
+Ring: TypeAlias = Callable[[int, Lengths], int]
+"""What a ring all-reduce sends, or receives, at a place, for given lengths."""
 
-    ``ahead`` is 1 for what is sent, which spares the next rank's chunk in the all-gather,
-    and -1 for what is received, which spares the previous one's in the reduce-scatter.
+
+def _rails_traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Ring) -> int:
+    """A ring within the node over its shares, and one between nodes over each piece.
+
+    (A reduce-scatter and an all-gather within the node move what an all-reduce does.)
     """
     home = _home(rank, nodes)
     node, k = nodes[home], len(nodes)
@@ -130,19 +136,16 @@ def _rails_traffic(rank: int, nodes: Nodes, lengths: Lengths, ahead: int) -> int
     mine = range(shares[place], shares[place + 1], k)
     within = [sum(lengths[start:stop]) for start, stop in pairwise(shares)]
     pieces = [lengths[first : first + k] for first in mine]
-    return _two_rings(place, within, ahead) + sum(_two_rings(home, p, ahead) for p in pieces)
+    return ring(place, within) + sum(ring(home, piece) for piece in pieces)
 
 
-def _two_rings(place: int, lengths: Sequence[int], ahead: int) -> int:
-    return all_but(place, lengths) + all_but(place + ahead, lengths)
-
-
-def _leaders_traffic(rank: int, size: int, nodes: Nodes, lengths: Lengths, ahead: int) -> int:
+def _leaders_traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Ring) -> int:
+    """The whole vector up and down the tree, and for a leader a ring between nodes."""
     home = _home(rank, nodes)
     node = nodes[home]
     place = node.index(rank)
-    ring = _two_rings(home, lengths, ahead) if place == 0 else 0
-    return links(place, len(node)) * sum(lengths) + ring
+    between = ring(home, lengths) if place == 0 else 0
+    return links(place, len(node)) * sum(lengths) + between
 
 
 def _leaders_steps(rank: int, size: int, nodes: Nodes) -> int:
@@ -165,8 +168,8 @@ ALGORITHMS = (
         options=("nodes",),
         steps=_rails_steps,
         depth=lambda size, nodes: 2 * (_largest(nodes) - 1) + 2 * (len(nodes) - 1),
-        sent=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, ahead=1),
-        received=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, ahead=-1),
+        sent=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_sent),
+        received=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_received),
         bandwidth_optimal="nodes of equal size",
         source="Cho et al., BlueConnect (2019)",
     ),
@@ -178,8 +181,8 @@ ALGORITHMS = (
         options=("nodes",),
         steps=_leaders_steps,
         depth=lambda size, nodes: 2 * log2_ceiling(_largest(nodes)) + 2 * (len(nodes) - 1),
-        sent=lambda rank, size, c, nodes: _leaders_traffic(rank, size, nodes, c, ahead=1),
-        received=lambda rank, size, c, nodes: _leaders_traffic(rank, size, nodes, c, ahead=-1),
+        sent=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_sent),
+        received=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_received),
         bandwidth_optimal="one rank on each node",
         source="MPICH SMP-aware collectives",
         also_known_as={"MPICH": "smp", "SMPI": "smp_rsag"},

@@ -17,7 +17,7 @@ from refcoll.schedule import Copy, Reduce, Schedule, Send
 
 
 def hosted_server_all_reduce(rank: int, size: int) -> Schedule:
-    """Rank 0 serves.  Chunks: 1.  Steps: 2.  Sent: (N-1) S by rank 0, S by the others."""
+    """Rank 0 serves.  Chunks: 1.  Steps: 2.  Sent, received: (N-1) S by rank 0, S by others."""
     if size == 1:
         return
     others = range(1, size)
@@ -30,7 +30,10 @@ def hosted_server_all_reduce(rank: int, size: int) -> Schedule:
 
 
 def lone_server_all_reduce(rank: int, size: int) -> Schedule:
-    """Rank N, beside the N workers, serves.  Sent: N S by the server, S by each worker."""
+    """Rank N, beside the N workers, serves.
+
+    Chunks: 1.  Steps: 2.  Sent and received: N S by the server, S by each worker.
+    """
     server, workers = size, range(size)
     if rank == server:
         yield Copy(0, 0), *(Reduce(0, worker, "right") for worker in workers[1:])
@@ -52,7 +55,7 @@ ALGORITHMS = (
         received=lambda rank, size, c: ((size - 1) if rank == 0 else 1) * sum(c),
         in_rank_order=True,
         bandwidth_optimal="N <= 2",
-        source="the baseline; Li et al., Scaling distributed machine learning (2014)",
+        source="Li et al., Scaling distributed machine learning with the parameter server (2014)",
         also_known_as={"Open MPI": "1 basic_linear"},
     ),
     Algorithm(
@@ -66,6 +69,6 @@ ALGORITHMS = (
         sent=lambda rank, size, c: (size if rank == size else 1) * sum(c),
         received=lambda rank, size, c: (size if rank == size else 1) * sum(c),
         in_rank_order=True,
-        source="the baseline; Li et al., Scaling distributed machine learning (2014)",
+        source="Li et al., Scaling distributed machine learning with the parameter server (2014)",
     ),
 )

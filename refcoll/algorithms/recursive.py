@@ -19,7 +19,7 @@ first gives its vector to r + 1 and gets the result back at the end; the others 
 
 Merged blocks are neighbours, so operands meet in rank order.
 (Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
-MPICH, 2005, sections 4.5 and 4.6.)
+MPICH, 2005.)
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def doubling(rank: int, size: int) -> Schedule:
 
 
 def halving(rank: int, size: int) -> Schedule:
-    """Reduce-scatter among 2^k ranks; rank r ends with chunk (bits of r reversed)."""
+    """Reduce-scatter among N = 2^k ranks; rank r ends with chunk (bits of r reversed).
+
+    Chunks: N.  Steps: k.  Sent: S less that chunk.  Received: the blocks kept, each round.
+    """
     kept = range(size)
     for k in range(_log2(size)):
         # Before this round the chunks in ``kept`` hold my block of 2^k ranks, in order.
@@ -90,12 +93,18 @@ def _fold_out(whole: Chunks, rank: int) -> tuple[Send | Copy]:
 
 
 def recursive_doubling_all_reduce(rank: int, size: int) -> Schedule:
-    """Chunks: 1.  Steps: log2 p, two more where folded.  Sent: S log2 p, S more if folded."""
+    """Chunks: 1.  Steps: log2 p, two more where folded.
+
+    Sent and received: S log2 p, S more where folded.
+    """
     return folded(doubling, 0, _log2(size), rank, size)
 
 
 def rabenseifner_all_reduce(rank: int, size: int) -> Schedule:
-    """Chunks: p.  Steps: 2 log2 p, two more where folded.  Sent: 2(p-1)/p S, S if folded."""
+    """Chunks: p.  Steps: 2 log2 p, two more where folded.
+
+    Sent and received: 2(p-1)/p S where chunks are equal, S more where folded.
+    """
     return folded(halving_doubling, range(power_below(size)), 2 * _log2(size), rank, size)
 
 

@@ -9,7 +9,8 @@ way; this is the other, where each chunk goes straight to its owner.
 
 Size 4, chunk 0, owned by rank 0: step 1 brings x3, step 2 x2, step 3 x1.  No rank sends a
 partial sum, so nothing waits for anything but the network, but every pair of ranks talks.
-(Thakur, Rabenseifner and Gropp 2005, section 4.3, pairwise exchange.)
+(Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
+MPICH, 2005: pairwise exchange.)
 """
 
 from __future__ import annotations

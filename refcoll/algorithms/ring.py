@@ -9,11 +9,11 @@ rank 1 sends x1; rank 2 sends x1+x2; rank 3 sends x1+x2+x3; rank 0 has x1+x2+x3+
 it.  In the same steps chunk 1 goes 2, 3, 0, 1, and so on: every link is always busy.
 
 The all-gather then passes the finished chunks round the same ring.  Together they are the
-all-reduce: 2(N-1) steps of S/N bytes, 2(N-1)/N S per rank, which no schedule betters.
+all-reduce: 2(N-1) steps of S/N bytes, 2(N-1)/N S per rank: no schedule does with less.
 (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations,
 J. Parallel Distrib. Comput. 69 (2009).)
 
-The operands of chunk c meet in the order c+1, c+2, ..., c: the operator must commute.
+The operands of chunk c meet along the ring, from c+1 round to c: the operator must commute.
 """
 
 from __future__ import annotations
@@ -59,6 +59,16 @@ def all_but(chunk: int, lengths: Lengths) -> int:
     return sum(lengths) - lengths[chunk % len(lengths)]
 
 
+def all_reduce_sent(place: int, lengths: Lengths) -> int:
+    """What the rank at ``place`` in a ring sends in an all-reduce."""
+    return all_but(place, lengths) + all_but(place + 1, lengths)
+
+
+def all_reduce_received(place: int, lengths: Lengths) -> int:
+    """What it receives."""
+    return all_but(place - 1, lengths) + all_but(place, lengths)
+
+
 ALGORITHMS = (
     Algorithm(
         name="ring",
@@ -93,8 +103,8 @@ ALGORITHMS = (
         chunks=chunk_per_rank,
         steps=lambda rank, size: 2 * (size - 1),
         depth=lambda size: 2 * (size - 1),
-        sent=lambda rank, size, c: all_but(rank, c) + all_but(rank + 1, c),
-        received=lambda rank, size, c: all_but(rank - 1, c) + all_but(rank, c),
+        sent=lambda rank, size, c: all_reduce_sent(rank, c),
+        received=lambda rank, size, c: all_reduce_received(rank, c),
         bandwidth_optimal="always",
         source=_PAPER,
         also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring", "Gloo": "RING"},

@@ -22,6 +22,7 @@ def binomial_broadcast(rank: int, size: int) -> Schedule:
     """Rank 0's vector to everyone.
 
     Chunks: 1.  Depth: L.  Steps: one per child, one for the parent.  Sent: S per child.
+    Received: S, but nothing by rank 0.
     """
     for k in reversed(range(log2_ceiling(size))):
         distance = 1 << k
@@ -35,16 +36,16 @@ def binomial_broadcast(rank: int, size: int) -> Schedule:
 
 
 def binomial_reduce(rank: int, size: int) -> Schedule:
-    """The broadcast backwards: everyone's vectors merged on rank 0."""
+    """The broadcast backwards: everyone's vectors merged on rank 0; sent and received swap."""
     return reverse(binomial_broadcast(rank, size), into=Reduce)
 
 
 def binomial_all_reduce(rank: int, size: int) -> Schedule:
-    """Reduce to rank 0, then broadcast.  Depth: 2L."""
+    """Reduce to rank 0, then broadcast.  Chunks: 1.  Depth: 2L.  Sent, received: S per link."""
     return then(binomial_reduce(rank, size), binomial_broadcast(rank, size))
 
 
-def children(rank: int, size: int) -> int:
+def child_count(rank: int, size: int) -> int:
     """How many k have 2^k < (lowest set bit of rank) and rank + 2^k < size."""
     room = (size - 1 - rank).bit_length()
     return min(room, (rank & -rank).bit_length() - 1) if rank else room
@@ -52,7 +53,7 @@ def children(rank: int, size: int) -> int:
 
 def links(rank: int, size: int) -> int:
     """A rank's neighbours in the tree: its children, and its parent unless it is the root."""
-    return children(rank, size) + (rank > 0)
+    return child_count(rank, size) + (rank > 0)
 
 
 ALGORITHMS = (
@@ -63,10 +64,10 @@ ALGORITHMS = (
         chunks=one_chunk,
         steps=links,
         depth=log2_ceiling,
-        sent=lambda rank, size, c: children(rank, size) * sum(c),
+        sent=lambda rank, size, c: child_count(rank, size) * sum(c),
         received=lambda rank, size, c: (rank > 0) * sum(c),
         bandwidth_optimal="N <= 2",
-        source="Thakur, Rabenseifner and Gropp 2005, section 4.2",
+        source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
     ),
     Algorithm(
@@ -77,10 +78,10 @@ ALGORITHMS = (
         steps=links,
         depth=log2_ceiling,
         sent=lambda rank, size, c: (rank > 0) * sum(c),
-        received=lambda rank, size, c: children(rank, size) * sum(c),
+        received=lambda rank, size, c: child_count(rank, size) * sum(c),
         in_rank_order=True,
         bandwidth_optimal="N <= 2",
-        source="Thakur, Rabenseifner and Gropp 2005, section 4.4",
+        source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
     ),
     Algorithm(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from refcoll.algorithms.declaration import Algorithm
 from refcoll.cli import units
 from refcoll.errors import ArgumentError
-from refcoll.program import Program
-from refcoll.registry import DEFAULT_SEGMENTS, algorithms, program
+from refcoll.programs import Program
+from refcoll.registry import DEFAULT_SEGMENTS, algorithms, find, program
 
 
 def chosen(
@@ -15,7 +16,8 @@ def chosen(
     *,
     root: int = 0,
     nodes: str | None = None,
-    segments: int = DEFAULT_SEGMENTS,
+    segments: int | None = None,
+    default_segments: int = DEFAULT_SEGMENTS,
 ) -> Program:
     """The program; of a name that several collectives have, all_reduce unless told otherwise."""
     found = algorithms(None, algorithm)
@@ -23,5 +25,22 @@ def chosen(
         names = ", ".join(sorted({each.name for each in algorithms()}))
         raise ArgumentError(f"algorithm={algorithm!r} does not exist; there are {names}")
     wanted = collective or min(found, key=lambda each: each.collective != "all_reduce").collective
-    shape = units.nodes(nodes, ranks)
-    return program(wanted, algorithm, ranks, root=root, nodes=shape, segments=segments)
+    _require_meaning(find(wanted, algorithm), nodes=nodes, segments=segments)
+    return program(
+        wanted,
+        algorithm,
+        ranks,
+        root=root,
+        nodes=units.nodes(nodes, ranks),
+        segments=default_segments if segments is None else segments,
+    )
+
+
+def _require_meaning(algorithm: Algorithm, **given: object) -> None:
+    """Refuse an option that the algorithm does not look at, rather than ignore it."""
+    for name, value in given.items():
+        if value is not None and name not in algorithm.options:
+            raise ArgumentError(
+                f"{name}={value} has no meaning for {algorithm.name} {algorithm.collective}: "
+                "leave it out"
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,11 +12,11 @@ from refcoll.cli.choose import chosen
 from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import bytes_per_second, nbytes, said_bytes, said_seconds, seconds
+from refcoll.errors import ArgumentError
 from refcoll.interpreters.cost import cost
 from refcoll.interpreters.count import Counts
 from refcoll.interpreters.count import count as counted
-from refcoll.program import Program
-from refcoll.registry import DEFAULT_SEGMENTS
+from refcoll.programs import Program
 
 _EACH_RANK = 16
 """Up to so many ranks are listed one by one where they differ."""
@@ -30,10 +30,10 @@ def count(
     bandwidth: Annotated[
         str | None, typer.Option(help="of each rank's link each way: 450GB/s, 400Gb/s")
     ] = None,
-    latency: Annotated[str, typer.Option(help="per message: 3us")] = "0us",
+    latency: Annotated[str | None, typer.Option(help="per message, with --bandwidth: 3us")] = None,
     root: Root = 0,
     nodes: NodeShape = None,
-    segments: Segments = DEFAULT_SEGMENTS,
+    segments: Segments = None,
     json: Json = None,
 ) -> None:
     """Count steps and bytes per rank for N ranks and S bytes, beside the least possible.
@@ -41,15 +41,18 @@ def count(
     With --bandwidth also the time, T = steps * alpha + bytes / bandwidth along the schedule.
     """
     program = chosen(algorithm, collective, ranks, root=root, nodes=nodes, segments=segments)
-    total, alpha = nbytes(size), seconds(latency)
+    total, alpha = nbytes(size), seconds("0s" if latency is None else latency)
+    if latency is not None and bandwidth is None:
+        raise ArgumentError(f"latency={latency} is for the time, which needs --bandwidth too")
     counts = counted(program, total)
     times = None if bandwidth is None else _times(program, total, bandwidth, alpha)
     if str(json) != "-":
         for line in _summary(program, counts, total, times):
             print(line)
-        if _differ(counts) and program.ranks <= _EACH_RANK:
+        each = _each_rank(counts)
+        if len({tuple(row[1:]) for row in each}) > 1 and program.ranks <= _EACH_RANK:
             print()
-            console().print(_per_rank(counts))
+            console().print(table(None, _EACH_HEADER, each))
     write_json(json, _content(program, counts, total, times))
 
 
@@ -96,18 +99,15 @@ def _verdict(counts: Counts) -> str:
     return f"this one takes {most / float(counts.least):.3g} times that"
 
 
-def _differ(counts: Counts) -> bool:
-    return len({(rank.steps, rank.sent, rank.received) for rank in counts.ranks}) > 1
+_EACH_HEADER = ("rank", "steps", "sent", "received", "messages sent", "messages received")
 
 
-def _per_rank(counts: Counts) -> Any:
-    header = ("rank", "steps", "sent", "received", "messages sent", "messages received")
-    rows = [
+def _each_rank(counts: Counts) -> list[list[str]]:
+    return [
         [str(rank), str(each.steps), said_bytes(each.sent), said_bytes(each.received),
          str(each.messages_sent), str(each.messages_received)]
         for rank, each in enumerate(counts.ranks)
     ]  # fmt: skip
-    return table(None, header, rows)
 
 
 def _content(

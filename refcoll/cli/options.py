@@ -21,7 +21,7 @@ NodeShape: TypeAlias = Annotated[
     typer.Option("--nodes", help="which ranks share a node: 4x8 for 4 nodes of 8, or 4,4,3"),
 ]
 Segments: TypeAlias = Annotated[
-    int, typer.Option(min=1, help="into how many pieces pipelined algorithms cut")
+    int | None, typer.Option(min=1, help="into how many pieces a pipelined algorithm cuts")
 ]
 
 

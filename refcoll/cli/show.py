@@ -6,7 +6,7 @@ from refcoll.cli.choose import chosen
 from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
 from refcoll.cli.output import write_json
 from refcoll.interpreters.draw import draw
-from refcoll.program import Program
+from refcoll.programs import Program
 from refcoll.schedule import Send, indices
 
 
@@ -16,12 +16,12 @@ def show(
     collective: Collective = None,
     root: Root = 0,
     nodes: NodeShape = None,
-    segments: Segments = 2,
+    segments: Segments = None,
     json: Json = None,
 ) -> None:
     """Draw an algorithm: which chunk goes where in each step, and what each rank then holds."""
     program = chosen(
-        algorithm, collective, ranks, root=root, nodes=nodes, segments=segments
+        algorithm, collective, ranks, root=root, nodes=nodes, segments=segments, default_segments=2
     )  # fmt: skip
     if str(json) != "-":
         print(draw(program))
@@ -29,10 +29,12 @@ def show(
 
 
 def _content(program: Program) -> dict[str, object]:
-    """Keys: algorithm, collective, ranks, chunks, steps (one row per action)."""
+    """Keys: algorithm, collective, root, nodes, ranks, chunks, steps (one row per action)."""
     return {
         "algorithm": program.name,
         "collective": program.collective.name,
+        "root": program.root,
+        "nodes": [list(node) for node in program.nodes],
         "ranks": program.ranks,
         "chunks": program.chunks,
         "steps": [

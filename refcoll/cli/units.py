@@ -16,9 +16,9 @@ _SECONDS = {"ns": 10**-9, "us": 10**-6, "µs": 10**-6, "ms": 10**-3, "s": 1.0}
 
 
 def _split(text: str, name: str) -> tuple[Fraction, str]:
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[0-9]+)?)\s*([a-zA-Zµ/]*)\s*", text)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*([a-zA-Zµ/]*)\s*", text)
     if match is None:
-        raise ArgumentError(f"{name}={text!r} is not a number with a unit")
+        raise ArgumentError(f"{name}={text!r} is not a number with a unit, such as 3us or 14GB")
     return Fraction(match[1]), match[2]
 
 

@@ -2,7 +2,8 @@
 
     verdict        what it says
     bounds         every action names ranks and chunks that exist
-    race           no step writes what it also sends by Copy, or overwrites what it received
+    race           no step writes what it also sends by Copy, or overwrites what it received,
+                   and no two steps side by side touch a chunk that one of them writes
     matching       every send has its receive, of the same chunks' lengths
     deadlock       no rank waits for ever, however much a channel holds
     undefined      nothing is sent or reduced into before it holds a value
@@ -11,7 +12,7 @@
     order          operands meet in rank order, if the program claims so
 
 The proof covers all inputs, lengths and timings: contributors are tracked as expression
-trees, not as numbers, and no event's outcome depends on when it happens.
+trees, not as numbers, and without races no event's outcome depends on when it happens.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from refcoll.graph import is_chain
 from refcoll.interpreters.delivery import (
     CAPACITIES,
     DeadlockError,
@@ -28,8 +30,8 @@ from refcoll.interpreters.delivery import (
 )
 from refcoll.interpreters.expression import MIXED, Expression
 from refcoll.interpreters.replay import Symbols, replay
-from refcoll.program import Program
-from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices, peer
+from refcoll.programs import Program
+from refcoll.schedule import Copy, Reduce, ScheduleError, Send, Step, indices, peer
 
 VERDICTS = (
     "bounds", "race", "matching", "deadlock", "undefined", "result", "order",
@@ -84,7 +86,7 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     A program that needs buffering is reported under ``capacity`` and fails as a deadlock
     if the first capacity given, by default rendezvous, does not suffice.
     """
-    report = Report(program.title, _static_failures(program))
+    report = Report(program.title, [*_static_failures(program), *_races_between_steps(program)])
     if report.failed("bounds"):
         return report
     stuck: list[Failure] = []
@@ -150,6 +152,32 @@ def _races(rank: int, number: int, actions: Sequence[Send | Copy | Reduce]) -> I
         if len(set(named)) < len(named):
             yield Failure("race", f"{where} names a chunk twice")
         written.update(named)
+
+
+def _races_between_steps(program: Program) -> Iterator[Failure]:
+    """Steps side by side, in the general graph of a foreign program, that touch one chunk."""
+    for rank, graph in enumerate(program.graphs):
+        if is_chain(graph):
+            continue
+        earlier: list[set[int]] = []
+        for index, node in enumerate(graph):
+            before = set(node.after).union(*(earlier[i] for i in node.after))
+            earlier.append(before)
+            for other in set(range(index)) - before:
+                for chunk in sorted(_conflicts(graph[other].actions, node.actions)):
+                    numbers = f"steps {graph[other].number + 1} and {node.number + 1}"
+                    yield Failure("race", f"rank {rank} {numbers} both touch chunk {chunk}")
+
+
+def _conflicts(one: Step, other: Step) -> set[int]:
+    """The chunks that both steps name and at least one of them writes."""
+
+    def named(step: Step, written: bool) -> set[int]:
+        actions = (a for a in step if not (written and isinstance(a, Send)))
+        return {i for action in actions for i in indices(action.chunks)}
+
+    touched = named(one, False) & named(other, False)
+    return touched & (named(one, True) | named(other, True))
 
 
 # ---- with values -----------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """When every step ends, under the alpha-beta-gamma model.
 
 A message is *ready* when the steps at both its ends have started: nothing is assumed to be
-buffered, unless the program deadlocks without.  All messages of a step share the rank's one
-link out and one link in.  With *several ports* they pay their latencies together, with
-*one port* one after another:
+buffered.  (Where a program deadlocks without: when the sender's step has started.)  All
+messages of a step share the rank's one link out and one link in.  With *several ports* they
+pay their latencies together, with *one port* one after another:
 
     several ports    arrival = ready + alpha + beta * (all elements that the step sends)
                      the link in takes beta * elements of each, from ready + alpha on
@@ -30,7 +30,7 @@ from refcoll.interpreters.delivery import (
     Started,
     deliver,
 )
-from refcoll.program import Program
+from refcoll.programs import Program
 from refcoll.schedule import Action, Reduce, Send, indices, remote
 
 
@@ -58,7 +58,7 @@ def finish_times(program: Program, layout: Layout, rates: Rates) -> list[float]:
 
 
 def _play(program: Program, layout: Layout, rates: Rates, capacity: float) -> list[float]:
-    clock = _Clock(program, layout, rates)
+    clock = _Clock(program, layout, rates, buffered=capacity > 0)
     for event in deliver(program.graphs, capacity):
         if isinstance(event, Started):
             clock.start(event.rank, event.node)
@@ -68,8 +68,9 @@ def _play(program: Program, layout: Layout, rates: Rates, capacity: float) -> li
 
 
 class _Clock:
-    def __init__(self, program: Program, layout: Layout, rates: Rates) -> None:
+    def __init__(self, program: Program, layout: Layout, rates: Rates, buffered: bool) -> None:
         self.program, self.layout, self.rates = program, layout, rates
+        self.buffered = buffered
         self.starts = [[0.0] * len(graph) for graph in program.graphs]
         self.ends = [[0.0] * len(graph) for graph in program.graphs]
         self.takes: dict[Place, float] = {}
@@ -110,13 +111,13 @@ class _Clock:
         self, rank: int, index: int, partners: Sequence[Place | None]
     ) -> Iterator[tuple[Action, Place, float]]:
         """Each message of a step: its action here, the place of its send, when it is ready."""
-        started = self.starts[rank][index]
         for position, action in enumerate(self.program.graphs[rank][index].actions):
             if remote(action, rank):
-                partner = partners[position]
-                ready = max(started, self.starts[partner[0]][partner[1]]) if partner else started
-                here = (rank, index, position)
-                yield action, here if isinstance(action, Send) else partner or here, ready
+                here, partner = (rank, index, position), partners[position]
+                send, receive = (here, partner) if isinstance(action, Send) else (partner, here)
+                assert send is not None
+                ends = [send] if self.buffered or receive is None else [send, receive]
+                yield action, send, max(self.starts[rank][node] for rank, node, _ in ends)
 
     def _landed(self, start: float, messages: Sequence[tuple[float, float, int]]) -> float:
         """When the last of the messages (arrival, ready, size) has come through the link in."""

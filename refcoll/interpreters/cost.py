@@ -12,7 +12,7 @@ from typing import Literal
 
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.clock import Rates, finish_times
-from refcoll.program import Program
+from refcoll.programs import Program
 
 
 def cost(

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 
 from refcoll.chunks import Layout, runs
 from refcoll.graph import Graph
 from refcoll.interpreters.clock import Rates, finish_times
-from refcoll.program import Program
+from refcoll.programs import Program
 from refcoll.schedule import Send, indices, reduced_chunks, remote
 
 
@@ -63,8 +64,8 @@ class Counts:
 
     @property
     def bandwidth_optimal(self) -> bool:
-        """Whether no rank sends or receives more than some rank must, in whole elements."""
-        return max(self.sent, self.received) <= -(-self.least // 1)
+        """Whether the busiest rank sends and receives what some rank must, in whole elements."""
+        return max(self.sent, self.received) == ceil(self.least)
 
 
 def count(program: Program, elements: int | Layout) -> Counts:

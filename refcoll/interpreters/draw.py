@@ -12,11 +12,13 @@ from refcoll.interpreters.count import count
 from refcoll.interpreters.delivery import Finished
 from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
-from refcoll.program import Program
+from refcoll.programs import Program
 from refcoll.schedule import Action, Chunks, Copy, Reduce, Send, indices, remote
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_LINKS_SHOWN = 16
+_SHOWN = 16
+_ONE_DIGIT = 10
+"""Up to so many ranks are written without commas between them."""
 _MERGING = "Partial results travel: whoever receives a chunk merges it into its own."
 _COPYING = "Chunks travel as they are: whoever receives one keeps it."
 
@@ -31,9 +33,9 @@ def draw(program: Program) -> str:
     rows: list[list[str] | str] = [["", *_rank_names(program)], *story.start()]
     told = ""
     for number in story.numbers:
-        caption = _COPYING if not _merges(program, number) else _MERGING
+        caption = _MERGING if _merges(program, number) else _COPYING
         if caption != told and not program.collective.synchronises:
-            rows.append(caption)
+            rows.append(f"{story.finished()}{caption}" if told else caption)
             told = caption
         rows += story.step(number)
     return "\n".join([*lines, *_table(rows), "", *_summary(program)])
@@ -58,24 +60,34 @@ def _legend(program: Program) -> Iterator[str]:
     chunks = program.chunks
     yield f"{program.title}; the vector is cut into {chunks} chunk{'s' if chunks > 1 else ''}"
     links = count(program, program.chunks).links
-    if 0 < len(links) <= _LINKS_SHOWN:
+    if program.idea:
+        yield program.idea
+    if len({tuple(node) for node in program.nodes}) > 1:
+        yield "Nodes: " + "; ".join(", ".join(map(str, node)) for node in program.nodes) + "."
+    if 0 < len(links) <= _SHOWN:
         yield "Messages go " + ", ".join(f"{a} -> {b}" for a, b in sorted(links)) + "."
     if program.collective.synchronises:
         yield "They are empty: all that travels is the word of who has come this far."
         return
     yield ""
-    yield from _symbols(_name(0, program), any(_merges(program, n) for n in _numbers(program)))
+    yield from _symbols(program)
 
 
-def _symbols(a: str, merging: bool) -> Iterator[str]:
+def _symbols(program: Program) -> Iterator[str]:
+    """The notation, as far as this program needs it."""
+    used = {type(a) for graph in program.graphs for node in graph for a in node.actions}
+    a = _name(0, program)
+    together = "01" if program.ranks <= _ONE_DIGIT else "0,1"
     yield f"  {a}:0      chunk {a} as rank 0 had it at the start"
-    if merging:
-        yield f"  {a}:013    what the ranks 0, 1 and 3 had in chunk {a}, merged (summed, say)"
+    if Reduce in used:
+        yield f"  {a}:{together:<6} what the ranks 0 and 1 had in chunk {a}, merged (summed, say)"
     yield f"  {a}*       chunk {a}, finished"
-    yield f"  {a} -> 1   I send my chunk {a} to rank 1"
-    if merging:
-        yield f"  {a} += 3   I merge what rank 3 sends into my chunk {a}"
-    yield f"  {a} = 3    my chunk {a} becomes what rank 3 sends"
+    if Send in used:
+        yield f"  {a} -> 1   I send my chunk {a} to rank 1"
+    if Reduce in used:
+        yield f"  {a} += 1   I merge what rank 1 sends into my chunk {a}"
+    if Copy in used:
+        yield f"  {a} = 1    my chunk {a} becomes what rank 1 sends"
 
 
 def _numbers(program: Program) -> list[int]:
@@ -121,8 +133,18 @@ class _Story:
         held = sorted(value.contributors().elements())
         if wanted is not None and held == sorted(wanted):
             return "*"
-        between = "" if self.program.ranks <= 10 else ","
+        between = "" if self.program.ranks <= _ONE_DIGIT else ","
         return ":" + between.join(str(who) for who in held)
+
+    def finished(self) -> str:
+        """Which chunks are finished where by now, in a sentence; empty where too many are."""
+        found = [
+            f"{chunk[:-1]} on rank {rank}"
+            for rank, held in enumerate(self.held)
+            for chunk in held
+            if chunk.endswith("*")
+        ]
+        return f"Finished by now: {', '.join(found)}.  " if 0 < len(found) <= _SHOWN else ""
 
     def start(self) -> list[list[str]]:
         """What each rank holds at the start."""

@@ -19,14 +19,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from refcoll.chunks import Layout, runs
-from refcoll.errors import TransportError
-from refcoll.graph import Node
+from refcoll.errors import DeadlineError, TransportError
+from refcoll.graph import Node, is_chain
 from refcoll.operators import Array, Operator
-from refcoll.program import Program
+from refcoll.programs import Program
 from refcoll.schedule import (
     Chunks,
     Copy,
     Reduce,
+    ScheduleError,
     Send,
     incoming_goes_left,
     indices,
@@ -80,8 +81,11 @@ class Plan:
     ) -> None:
         self.program, self.transport = program, transport
         self._dtype = memory.dtype
+        graph = program.graph(transport.rank)
+        if not is_chain(graph):
+            raise ScheduleError(f"{program.title} has steps side by side; they cannot be run")
         compiler = _Compiler(transport, memory, layout, op)
-        self.stages = [compiler.stage(node) for node in program.graph(transport.rank)]
+        self.stages = [compiler.stage(node) for node in graph]
         for stage in self.stages:
             if stage.sends or stage.receives:
                 stage.exchange = transport.prepare(stage.sends, stage.receives, channel)
@@ -96,7 +100,9 @@ class Plan:
                 self._run(stage, timeout)
             except TransportError as error:
                 where = f"rank {self.transport.rank}, step {stage.number + 1}"
-                raise type(error)(f"{self.program.title}, {where}: {error}") from error
+                remedy = "; see that rank's output, or allow more time by timeout="
+                remedy = remedy if isinstance(error, DeadlineError) else ""
+                raise type(error)(f"{self.program.title}, {where}: {error}{remedy}") from error
 
     def _run(self, stage: _Stage, timeout: float) -> None:
         for to, source in stage.before:

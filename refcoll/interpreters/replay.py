@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from refcoll.interpreters.delivery import Finished, Place, Started, deliver
 from refcoll.interpreters.expression import Expression, Expressions
-from refcoll.program import Program
+from refcoll.programs import Program
 from refcoll.schedule import Copy, Send, incoming_goes_left, indices
 
 V = TypeVar("V")

@@ -14,7 +14,7 @@ from refcoll.errors import ArgumentError
 from refcoll.interpreters.delivery import Place
 from refcoll.interpreters.replay import replay
 from refcoll.operators import Array, Operator, operator
-from refcoll.program import Program
+from refcoll.programs import Program
 
 
 def simulate(

@@ -15,7 +15,7 @@ import numpy as np
 from refcoll.interpreters.check import check
 from refcoll.interpreters.count import count
 from refcoll.operators import Array, Operator, kind, operator
-from refcoll.program import Program
+from refcoll.programs import Program
 
 
 def assert_correct(program: Program) -> None:

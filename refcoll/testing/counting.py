@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
 
@@ -31,14 +32,11 @@ class Traffic:
         return self.received_from.total()
 
 
-class Counting(Transport):
+class Counting(Wrapper):
     """``inner``, counting; ``traffic`` is the sum since the last ``take``."""
 
     def __init__(self, inner: Transport) -> None:
-        self.inner = inner
-        self.name, self.rank, self.size = inner.name, inner.rank, inner.size
-        self.nodes, self.threads = inner.nodes, inner.threads
-        self.segment_bytes = inner.segment_bytes
+        super().__init__(inner)
         self.traffic = Traffic()
 
     def take(self) -> Traffic:
@@ -53,25 +51,9 @@ class Counting(Transport):
         inner = self.inner.prepare(sends, receives, channel)
         return _CountedExchange(self, inner, sends, receives)
 
-    def empty(self, nbytes: int) -> Bytes:
-        """As the inner transport."""
-        return self.inner.empty(nbytes)
-
     def subgroup(self, ranks: Sequence[int], channel: int) -> Transport:
         """A counting transport of its own."""
         return Counting(self.inner.subgroup(ranks, channel))
-
-    def unclaimed(self, channel: int) -> int:
-        """As the inner transport."""
-        return self.inner.unclaimed(channel)
-
-    def abort(self, reason: str) -> None:
-        """As the inner transport."""
-        self.inner.abort(reason)
-
-    def close(self) -> None:
-        """As the inner transport."""
-        self.inner.close()
 
 
 class _CountedExchange(Exchange):

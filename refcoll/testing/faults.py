@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
 Kind = Literal["drop", "duplicate", "corrupt", "truncate", "delay", "reorder", "die"]
@@ -40,14 +41,11 @@ class Fault:
     """For "delay"."""
 
 
-class Faulty(Transport):
-    """``inner``, with faults."""
+class Faulty(Wrapper):
+    """``inner``, with faults; its subgroups have none."""
 
     def __init__(self, inner: Transport, faults: Sequence[Fault]) -> None:
-        self.inner = inner
-        self.name, self.rank, self.size = inner.name, inner.rank, inner.size
-        self.nodes, self.threads = inner.nodes, inner.threads
-        self.segment_bytes = inner.segment_bytes
+        super().__init__(inner)
         self.sent = 0
         """Messages sent so far."""
         self.injected: list[Fault] = []
@@ -58,26 +56,6 @@ class Faulty(Transport):
     ) -> Exchange:
         """The inner exchange, or one with faults where one of its messages is chosen."""
         return _FaultyExchange(self, sends, receives, channel)
-
-    def empty(self, nbytes: int) -> Bytes:
-        """As the inner transport."""
-        return self.inner.empty(nbytes)
-
-    def subgroup(self, ranks: Sequence[int], channel: int) -> Transport:
-        """Without faults."""
-        return self.inner.subgroup(ranks, channel)
-
-    def unclaimed(self, channel: int) -> int:
-        """As the inner transport."""
-        return self.inner.unclaimed(channel)
-
-    def abort(self, reason: str) -> None:
-        """As the inner transport."""
-        self.inner.abort(reason)
-
-    def close(self) -> None:
-        """As the inner transport."""
-        self.inner.close()
 
     def injure(self, sends: Sequence[Outgoing]) -> list[Outgoing]:
         """The messages as they really leave."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -38,12 +38,18 @@ class _Desk:
     """Where one rank gets its letters; ``bell`` rings for new ones and for taken ones."""
 
     bell: threading.Condition = field(default_factory=threading.Condition)
-    letters: dict[tuple[int, int], deque[_Letter]] = field(
-        default_factory=lambda: defaultdict(deque)
-    )
-    """By (source, channel)."""
+    letters: dict[tuple[int, int], deque[_Letter]] = field(default_factory=dict)
+    """By (source, channel); no empty ones."""
     gone: bool = False
     """Whether the rank has left: it will neither send nor take anything more."""
+
+    def take(self, key: tuple[int, int]) -> _Letter:
+        """The first of the letters under ``key``."""
+        with self.bell:
+            letter = self.letters[key].popleft()
+            if not self.letters[key]:
+                del self.letters[key]
+        return letter
 
 
 class World:
@@ -68,6 +74,7 @@ class World:
             if key not in self._subworlds:
                 inner = (tuple(ranks.index(r) for r in node if r in ranks) for node in self.nodes)
                 world = World(len(ranks), tuple(node for node in inner if node))
+                world.failure = self.failure
                 for desk, rank in zip(world.desks, ranks, strict=True):
                     desk.gone = self.desks[rank].gone
                 self._subworlds[key] = world
@@ -75,17 +82,21 @@ class World:
 
     def leave(self, rank: int) -> None:
         """Note that ``rank`` has ended, so that nobody waits for it."""
-        self.desks[rank].gone = True
+        with self._lock:
+            self.desks[rank].gone = True
+            inner = [(world, ranks) for (_, ranks), world in self._subworlds.items()]
         self._wake()
-        for (_, ranks), world in list(self._subworlds.items()):
+        for world, ranks in inner:
             if rank in ranks:
                 world.leave(ranks.index(rank))
 
     def fail(self, reason: str) -> None:
         """Wake everyone who waits, for nothing."""
-        self.failure = self.failure or reason
+        with self._lock:
+            self.failure = self.failure or reason
+            inner = list(self._subworlds.values())
         self._wake()
-        for world in list(self._subworlds.values()):
+        for world in inner:
             world.fail(reason)
 
     def _wake(self) -> None:
@@ -152,19 +163,19 @@ class _Exchange:
         for send, letter in zip(self._sends, self._posted, strict=True):
             desk = self._world.desks[send.to]
             with desk.bell:
-                desk.letters[self._rank, self._channel].append(letter)
+                desk.letters.setdefault((self._rank, self._channel), deque()).append(letter)
                 desk.bell.notify_all()
 
     def wait(self, index: int, deadline: float) -> Bytes:
         receive = self._receives[index]
-        letters = self._desk.letters[receive.source, self._channel]
+        key = (receive.source, self._channel)
         self._wait_for(
-            lambda: bool(letters),
+            lambda: key in self._desk.letters,
             lambda: [receive.source],
             lambda: f"{receive.nbytes} bytes from rank {receive.source}, which sent none",
             deadline,
         )
-        letter = letters.popleft()
+        letter = self._desk.take(key)
         self._arrived.append(letter)
         if letter.view.nbytes != receive.nbytes:
             raise TransportError(
@@ -172,7 +183,9 @@ class _Exchange:
                 f"{receive.source}, which sent {letter.view.nbytes}"
             )
         if receive.view is None:
-            return letter.view
+            lent = letter.view.view()
+            lent.flags.writeable = False  # it is the sender's
+            return lent
         receive.view[:] = letter.view
         self._take(letter)
         return receive.view
@@ -209,9 +222,11 @@ class _Exchange:
     ) -> None:
         started = time.monotonic()
         with self._desk.bell:
-            while not condition():
+            while True:
                 if self._world.failure is not None:
-                    raise PeerFailedError(self._world.failure)
+                    raise PeerFailedError(f"{self._world.failure}; see there")
+                if condition():
+                    return
                 gone = [peer for peer in peers() if self._world.desks[peer].gone]
                 if gone:
                     raise PeerFailedError(f"rank {gone[0]} has ended; waited for {awaited()}")

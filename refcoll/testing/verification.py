@@ -10,106 +10,27 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 
-from refcoll.algorithms.declaration import Algorithm, Nodes
+from refcoll.algorithms.declaration import Nodes
 from refcoll.collectives import COLLECTIVES
 from refcoll.communicator import CollectivePlan, Communicator
 from refcoll.errors import TransportError
 from refcoll.interpreters.check import check
-from refcoll.operators import OPERATORS, Array, kind
-from refcoll.registry import algorithms, node_shape, program
+from refcoll.interpreters.count import count
+from refcoll.interpreters.simulate import simulate
+from refcoll.operators import Array
+from refcoll.programs import Program
+from refcoll.registry import node_shape, program
+from refcoll.testing.cases import Case, cases
 from refcoll.testing.counting import Counting
-from refcoll.testing.values import DTYPES, dtype_named, merged, rank_input
+from refcoll.testing.judging import Expected, Row, Sight, judge, refuted
+from refcoll.testing.values import dtype_named, merged, rank_input
 from refcoll.transport import Transport
 
-
-@dataclass(frozen=True)
-class Case:
-    """What one row runs."""
-
-    algorithm: str
-    collective: str
-    count: int
-    dtype: str
-    op: str | None
-    """None where the collective does not merge."""
-
-    def title(self, ranks: int) -> str:
-        """The case in words."""
-        merging = f" {self.op}" if self.op else ""
-        return (
-            f"{self.algorithm} {self.collective} on {ranks} ranks, "
-            f"n={self.count} {self.dtype}{merging}"
-        )
-
-
-@dataclass(frozen=True)
-class Row:
-    """What came of one case.  Bytes and steps are the maximum over ranks."""
-
-    algorithm: str
-    collective: str
-    ranks: int
-    count: int
-    dtype: str
-    op: str | None
-    transport: str
-    exact: bool
-    agree: bool
-    steps: int
-    steps_claimed: int
-    sent_bytes: int
-    sent_claimed: int
-    received_bytes: int
-    received_claimed: int
-    lower_bound_bytes: float
-    ok: bool
-    problems: list[str] = field(default_factory=list)
-    """What is wrong, in words; empty where the row is ok."""
-
-    @property
-    def title(self) -> str:
-        """The case in words."""
-        case = Case(self.algorithm, self.collective, self.count, self.dtype, self.op)
-        return case.title(self.ranks)
-
-
-def cases(size: int, collective: str | None = None, algorithm: str | None = None) -> list[Case]:
-    """Every algorithm in float32 at critical lengths; every dtype and operator at 1000."""
-    chosen = [each for each in algorithms(collective, algorithm) if not each.helpers]
-    first = {each.collective: each for each in reversed(chosen)}.values()
-    lengths = sorted({0, 1, size - 1, size, size + 1, 1000, 65_537})
-    by_length = [_case(each, n, "float32") for each in chosen for n in _lengths(each, lengths)]
-    by_dtype = [
-        _case(each, 1000, dtype, op)
-        for each in first
-        if each.collective != "barrier"
-        for dtype in DTYPES
-        for op in _operators(each, dtype)
-    ]
-    return list(dict.fromkeys(by_length + by_dtype))
-
-
-def _case(algorithm: Algorithm, count: int, dtype: str, op: str = "sum") -> Case:
-    reduces = COLLECTIVES[algorithm.collective].reduces
-    return Case(algorithm.name, algorithm.collective, count, dtype, op if reduces else None)
-
-
-def _lengths(algorithm: Algorithm, lengths: Sequence[int]) -> Sequence[int]:
-    return (0,) if algorithm.collective == "barrier" else lengths
-
-
-def _operators(algorithm: Algorithm, dtype: str) -> Iterator[str]:
-    if not COLLECTIVES[algorithm.collective].reduces:
-        yield "sum"
-        return
-    for operator in OPERATORS.values():
-        if kind(dtype_named(dtype)) in operator.kinds:
-            yield operator.name
+__all__ = ["Case", "Row", "cases", "verify"]
 
 
 def verify(transport: Transport, chosen: Sequence[Case], timeout: float) -> Iterator[Row]:
@@ -137,17 +58,40 @@ class _Run:
         self.comm, self.counting, self.case = comm, counting, case
         self.root = case.count % comm.size if COLLECTIVES[case.collective].rooted else 0
         self.nodes = comm.nodes if len(comm.nodes) > 1 else _halves(comm.size)
-        self.program = program(
-            case.collective, case.algorithm, comm.size, root=self.root, nodes=self.nodes
-        )
-        self.layout = self.program.layout(case.count)
         self.dtype = dtype_named(case.dtype)
         self._last = comm.rank == comm.size - 1
 
     def row(self) -> Row:
-        refuted = self._refutation()
-        if refuted is not None:
-            return self._judged([self._blank()] * self.comm.size, refuted)
+        try:
+            self.program = program(
+                self.case.collective, self.case.algorithm, self.comm.size,
+                root=self.root, nodes=self.nodes,
+            )  # fmt: skip
+            self.layout = self.program.layout(self.case.count)
+            self.expected = self._expected()
+            problem = next(_refutations(self.program), None)
+        except Exception as error:  # whatever a broken algorithm raises is its verdict
+            return refuted(self.case, self.comm.size, f"{type(error).__name__}: {error}")
+        if problem is not None:
+            return refuted(self.case, self.comm.size, problem)
+        sights = self._simulated() if self.program.helpers else self._run()
+        transport = "simulated" if self.program.helpers else self.comm.transport.name
+        return judge(self.case, self.comm.size, transport, sights, self.expected)
+
+    def _expected(self) -> Expected:
+        """What the program claims, and what some rank must do in any."""
+        claims, lengths, itemsize = self.program.claims, self.layout.lengths, self.dtype.itemsize
+        assert claims is not None
+        ranks = range(self.program.ranks)
+        return Expected(
+            steps=[claims.steps(rank) for rank in ranks],
+            sent=[claims.sent(rank, lengths) * itemsize for rank in ranks],
+            received=[claims.received(rank, lengths) * itemsize for rank in ranks],
+            least=self.program.collective.least(self.comm.size, lengths) * itemsize,
+        )
+
+    def _run(self) -> list[Sight]:
+        """What every rank has seen in one run."""
         plan, x, mine = self._plan()
         self.counting.take()
         # The last rank comes late to a barrier, so that one which does not wait shows.
@@ -155,27 +99,39 @@ class _Run:
         entered = time.time()
         result = plan.run()
         left, traffic = time.time(), self.counting.take()
-        # Once all ranks have come this far, whatever was sent in the run has arrived.
+        # When all ranks have come this far, what was sent to this one has mostly arrived.
         self.comm.agreement.require({"ran": str(self.case)}, None, self.comm.timeout)
-        found = {
-            "exact": self._exact(result) and (x is None or mine is None or np.array_equal(x, mine)),
-            "digest": _digest(result),
-            "steps": traffic.steps,
-            "from": [traffic.received_from[rank] for rank in range(self.comm.size)],
-            "unclaimed": self.counting.unclaimed(plan.channel),
-            "entered": entered,
-            "left": left,
-        }
-        everyone = self.comm.agreement.collect(found, (), self.comm.timeout)
-        return self._judged(everyone)
+        if len(self.comm.nodes) > 1:
+            entered = left = 0.0  # there is no common clock
+        sight = Sight(
+            exact=self._exact(result, self.comm.rank)
+            and (x is None or mine is None or np.array_equal(x, mine)),
+            digest=_digest(result),
+            steps=traffic.steps,
+            received_from=[traffic.received_from[rank] for rank in range(self.comm.size)],
+            unclaimed=self.counting.unclaimed(plan.channel),
+            entered=entered,
+            left=left,
+        )
+        everyone = self.comm.agreement.collect(asdict(sight), (), self.comm.timeout)
+        return [Sight(**each) for each in everyone]
 
-    def _refutation(self) -> str | None:
-        """What is wrong with the program before it has run, if anything is."""
-        try:
-            report = check(self.program)
-        except Exception as error:  # whatever a broken algorithm raises is its verdict
-            return f"{type(error).__name__}: {error}"
-        return str(report.failures[0]) if report.failures else None
+    def _simulated(self) -> list[Sight]:
+        """The same for a program with helpers, which no transport runs: on every rank."""
+        size, ranks, op = self.comm.size, self.program.ranks, self.case.op or "sum"
+        inputs = [rank_input(rank, self.case.count, self.dtype, op) for rank in range(size)]
+        results = [*simulate(self.program, inputs, op), *[None] * self.program.helpers]
+        counts = count(self.program, self.layout)
+        itemsize = self.dtype.itemsize
+        return [
+            Sight(
+                exact=rank >= size or self._exact(results[rank], rank),
+                digest=_digest(results[min(rank, size - 1)]),
+                steps=counts.ranks[rank].steps,
+                received_from=[counts.links[peer, rank] * itemsize for peer in range(ranks)],
+            )
+            for rank in range(ranks)
+        ]
 
     def _plan(self) -> tuple[CollectivePlan, Array | None, Array | None]:
         """The plan, its input, and a copy of the input."""
@@ -192,18 +148,18 @@ class _Run:
         )  # fmt: skip
         return plan, x, x.copy()
 
-    # ---- what this rank sees -----------------------------------------------------------
+    # ---- what is right ------------------------------------------------------------------
 
-    def _exact(self, result: Array | None) -> bool:
-        wanted = self._wanted()
+    def _exact(self, result: Array | None, rank: int) -> bool:
+        wanted = self._wanted(rank)
         if wanted is None or result is None:
             return wanted is None and result is None
         alike = (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
         return alike and bool(np.all(result == wanted))
 
-    def _wanted(self) -> Array | None:
-        """The right result on this rank, computed without refcoll's schedules or merges."""
-        case, size, rank = self.case, self.comm.size, self.comm.rank
+    def _wanted(self, rank: int) -> Array | None:
+        """The right result on ``rank``, computed without refcoll's schedules or merges."""
+        case, size = self.case, self.comm.size
         if case.collective == "barrier" or (case.collective == "reduce" and rank != self.root):
             return None
         if case.collective == "broadcast":
@@ -216,82 +172,16 @@ class _Run:
         mine = self.layout.span(rank, rank + 1)
         return total[mine] if case.collective == "reduce_scatter" else total
 
-    # ---- what all ranks together saw ---------------------------------------------------
 
-    def _judged(self, everyone: Sequence[dict[str, Any]], refuted: str | None = None) -> Row:
-        size, itemsize, lengths = self.comm.size, self.dtype.itemsize, self.layout.lengths
-        claims = self.program.claims
-        assert claims is not None
-        claimed = {
-            "steps": [claims.steps(rank) for rank in range(size)],
-            "sent": [claims.sent(rank, lengths) * itemsize for rank in range(size)],
-            "received": [claims.received(rank, lengths) * itemsize for rank in range(size)],
-        }
-        measured = {
-            "steps": [each["steps"] for each in everyone],
-            "sent": [sum(each["from"][rank] for each in everyone) for rank in range(size)],
-            "received": [sum(each["from"]) for each in everyone],
-        }
-        exact = all(each["exact"] for each in everyone) and self._waited(everyone)
-        agree = self._agree(everyone)
-        problems = [f"the checker refutes it: {refuted}"] if refuted else [
-            *self._wrong_values(everyone, exact, agree), *_differences(measured, claimed),
-        ]  # fmt: skip
-        least = self.program.collective.least(size, lengths) * itemsize
-        return Row(
-            **asdict(self.case),
-            ranks=size,
-            transport=self.comm.transport.name,
-            exact=exact,
-            agree=agree,
-            steps=max(measured["steps"]),
-            steps_claimed=max(claimed["steps"]),
-            sent_bytes=max(measured["sent"]),
-            sent_claimed=max(claimed["sent"]),
-            received_bytes=max(measured["received"]),
-            received_claimed=max(claimed["received"]),
-            lower_bound_bytes=int(least) if least.denominator == 1 else float(least),
-            ok=not problems,
-            problems=problems,
-        )
-
-    def _waited(self, everyone: Sequence[dict[str, Any]]) -> bool:
-        """For a barrier on one node: nobody left it before the last had entered."""
-        if self.case.collective != "barrier" or len(self.comm.nodes) > 1:
-            return True
-        last_in = max(float(each["entered"]) for each in everyone)
-        return min(float(each["left"]) for each in everyone) >= last_in
-
-    def _agree(self, everyone: Sequence[dict[str, Any]]) -> bool:
-        """Whether ranks that must hold the same result do, to the bit."""
-        alike = self.case.collective in ("all_reduce", "all_gather", "broadcast")
-        return not alike or len({each["digest"] for each in everyone}) == 1
-
-    def _wrong_values(
-        self, everyone: Sequence[dict[str, Any]], exact: bool, agree: bool
-    ) -> Iterator[str]:
-        if not exact:
-            wrong = [rank for rank, each in enumerate(everyone) if not each["exact"]]
-            yield f"the result is wrong on ranks {wrong}" if wrong else "a rank left too early"
-        if not agree:
-            yield "the ranks' results differ"
-        if any(each["unclaimed"] for each in everyone):
-            yield "messages are left over that no rank received"
-
-    def _blank(self) -> dict[str, Any]:
-        """What a rank reports for a run that did not take place."""
-        zeros = [0] * self.comm.size
-        return {"exact": False, "digest": "", "steps": 0, "from": zeros, "unclaimed": 0,
-                "entered": 0.0, "left": 0.0}  # fmt: skip
-
-
-def _differences(measured: dict[str, list[int]], claimed: dict[str, list[int]]) -> Iterator[str]:
-    for what, values in measured.items():
-        for rank, (value, claim) in enumerate(zip(values, claimed[what], strict=True)):
-            if value != claim:
-                unit = "" if what == "steps" else " bytes"
-                yield f"{what} on rank {rank}: {value}{unit}, claimed {claim}"
-                break
+def _refutations(made: Program) -> Iterator[str]:
+    """What is wrong with a program before it has run, and with what it claims of its shape."""
+    report = check(made)
+    yield from (str(failure) for failure in report.failures)
+    if not report.aligned:
+        yield "the two ends of a message have different step numbers"
+    depth = count(made, made.chunks).depth
+    if made.claims is not None and depth != made.claims.depth:
+        yield f"depth {depth}, claimed {made.claims.depth}"
 
 
 def _halves(size: int) -> Nodes:

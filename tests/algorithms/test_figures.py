@@ -250,7 +250,7 @@ def test_dissemination_takes_logarithmically_many_rounds(size):
 @pytest.mark.parametrize("each", ALL_REDUCE, ids=named)
 @pytest.mark.parametrize("size", [*range(1, 13), 16, 31])
 def test_every_all_reduce_moves_at_least_twice_n_minus_1_nths(each, size):
-    """Some rank sends, and some rank receives, 2(N-1)/N n (Patarasuk and Yuan, theorem 1)."""
+    """Some rank sends, and some rank receives, 2(N-1)/N n (Patarasuk and Yuan 2009)."""
     bound = Fraction(2 * (size - 1) * 1000, size)
     for nodes in ([size], [1] * size, [2] * (size // 2) + [1] * (size % 2)):
         counts = count(all_reduce(each.name, size, nodes=node_shape(nodes), segments=3), 1000)

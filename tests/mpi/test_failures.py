@@ -84,6 +84,13 @@ def test_a_caught_disagreement_poisons_but_does_not_end_the_job(program):
     assert run.stdout.count(": refused") == 3
 
 
+def test_what_was_given_up_on_meets_no_memory_that_is_used_again(program):
+    """Rank 0's time is up, and it fills its memory anew; then rank 1 asks for the message."""
+    run = program(2, "given_up.py")
+    assert "rank 0: untouched" in run.stdout, run.stderr
+    assert "rank 1: 14.0" in run.stdout or "rank 1: refused" in run.stdout
+
+
 # ---- the wrong launcher -----------------------------------------------------------------
 
 

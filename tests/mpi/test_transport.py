@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
@@ -36,6 +38,21 @@ def test_communicators(ranks, program):
     run = program(ranks, "communicators.py")
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout.count("as promised") == ranks
+
+
+def test_communicators_may_come_and_go(program):
+    run = program(2, "lifetimes.py", "many")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.count("gone and done.") == 2
+
+
+def test_an_exception_does_not_wait_for_work_in_the_background(program):
+    """The limit on waits is 60 s there; the job ends long before."""
+    started = time.monotonic()
+    run = program(2, "lifetimes.py", "raises")
+    assert run.returncode != 0
+    assert "in the middle of something" in run.stderr
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize("what", ["message", "byte"])

@@ -192,8 +192,39 @@ class LeavesSubgroupsOut(Broken):
         return self
 
 
+class SeesOtherNodes(Broken):
+    """Every rank believes that it stands alone and the rest together."""
+
+    def __init__(self, inner):
+        super().__init__(inner)
+        others = tuple(rank for rank in range(inner.size) if rank != inner.rank)
+        self.nodes = ((inner.rank,), others)
+
+
+class LendsOneScratch(BrokenExchanges):
+    """Everything that is lent lies in one place."""
+
+    class exchange(Broken):  # noqa: N801
+        def wait(self, index, deadline):
+            came = self.inner.wait(index, deadline)
+            if self.receives[index].view is not None:
+                return came
+            if "scratch" not in vars(self):
+                self.scratch = np.empty(1 << 22, np.uint8)
+            self.scratch[: came.size] = came
+            return self.scratch[: came.size]
+
+
+class NoticesNothing(Broken):
+    def unclaimed(self, channel):
+        return 0
+
+
 BROKEN = [
     (MistakesItsRank, "describes_itself"),
+    (SeesOtherNodes, "agrees_on_nodes"),
+    (LendsOneScratch, "lends_until_release"),
+    (NoticesNothing, "notices_unclaimed_messages"),
     (Reorders, "keeps_order"),
     (Drops, "delivers_to_everyone"),
     (Duplicates, "counts_what_came"),

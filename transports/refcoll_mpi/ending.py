@@ -46,6 +46,11 @@ def fail() -> None:
     _State.failed = True
 
 
+def failed() -> bool:
+    """Whether it will."""
+    return _State.failed
+
+
 def _end() -> None:
     if _State.failed and MPI.COMM_WORLD.size > 1 and not MPI.Is_finalized():
         sys.stdout.flush()

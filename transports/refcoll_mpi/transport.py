@@ -30,12 +30,10 @@ def connect(comm: MPI.Intracomm | None = None) -> MPITransport:
 
     Raises WrongLauncherError if the processes were started by another MPI's mpirun.
     """
-    if comm is None:
-        library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
-        require_right_launcher(MPI.COMM_WORLD.size, library)
-        comm = MPI.COMM_WORLD
+    library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
+    require_right_launcher(MPI.COMM_WORLD.size, library)
     ending.watch()
-    return MPITransport(comm.Dup())
+    return MPITransport((MPI.COMM_WORLD if comm is None else comm).Dup())
 
 
 class MPITransport(Transport):
@@ -61,8 +59,12 @@ class MPITransport(Transport):
         return np.empty(nbytes, np.uint8)
 
     def subgroup(self, ranks: Sequence[int], channel: int) -> MPITransport:
-        group = self.comm.Get_group().Incl(list(ranks))
-        return MPITransport(self.comm.Create_group(group, channel % self._tags))
+        mine = self.comm.Get_group()
+        group = mine.Incl(list(ranks))
+        made = self.comm.Create_group(group, channel % self._tags)
+        group.Free()
+        mine.Free()
+        return MPITransport(made)
 
     def unclaimed(self, channel: int) -> int:
         return int(self.comm.Iprobe(MPI.ANY_SOURCE, channel % self._tags))
@@ -72,7 +74,9 @@ class MPITransport(Transport):
         ending.fail()
 
     def close(self) -> None:
-        """Nothing: freeing an MPI communicator may wait for other ranks.  MPI does it."""
+        """Give the communicator back to MPI, unless messages may still be under way on it."""
+        if not ending.failed() and self.comm != MPI.COMM_NULL:
+            self.comm.Free()
 
 
 def _nodes(comm: MPI.Intracomm) -> tuple[tuple[int, ...], ...]:
@@ -121,6 +125,7 @@ class _Exchange:
                 f"{each.nbytes} bytes from rank {each.source}"
             ))  # fmt: skip
         except MPI.Exception as error:
+            self._abandon()
             if error.Get_error_class() != MPI.ERR_TRUNCATE:
                 raise _translated(error, f"receiving from rank {each.source}") from error
             raise TransportError(
@@ -145,6 +150,7 @@ class _Exchange:
                     f"rank {to} to receive {spec[1]} bytes"
                 ))  # fmt: skip
             except MPI.Exception as error:
+                self._abandon()
                 raise _translated(error, f"sending to rank {to}") from error
 
     def _poll(
@@ -159,13 +165,28 @@ class _Exchange:
         while not request.Test(status):
             now = time.monotonic()
             if now > deadline:
-                ending.fail()
+                self._abandon()
                 raise DeadlineError(
                     f"rank {self._comm.rank} waited {now - started:.1f} s for {awaited()}"
                 )
             _yield()
 
+    def _abandon(self) -> None:
+        """After a failure: what is still under way must not meet freed or reused memory.
+
+        Receives are cancelled; the memory that sends and lent receives use is kept to the
+        end of the process, in which MPI may still read it.  (The caller's own arrays are the
+        caller's: see docs/communicator.md.)
+        """
+        ending.fail()
+        for request in self._receives:
+            if request != MPI.REQUEST_NULL:
+                request.Cancel()
+        _abandoned.append(self)
+
+
+_abandoned: list[_Exchange] = []
+
 
 def _translated(error: MPI.Exception, doing: str) -> TransportError:
-    ending.fail()
     return TransportError(f"MPI failed {doing}: {error.Get_error_string()}")

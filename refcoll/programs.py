@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from refcoll.chunks import Layout, balanced, proportional
-from refcoll.collectives import COLLECTIVES, Collective
+from refcoll.collectives import Collective, checked_root
+from refcoll.collectives import collective as find_collective
+from refcoll.errors import ArgumentError
 from refcoll.graph import Graph, chained
 from refcoll.schedule import Step
 
@@ -44,6 +46,10 @@ class Program:
     areas: int = 1
     """Areas of ``chunks`` chunks in a rank's memory: its vector, and any scratch."""
     weights: tuple[int, ...] | None = None
+    idea: str = ""
+    """The algorithm in one sentence."""
+    nodes: Sequence[Sequence[int]] = ()
+    """Which ranks share a node, where the program depends on it."""
     claims: Claims | None = None
 
     @property
@@ -91,12 +97,22 @@ def from_steps(
     chunks: int,
     *,
     name: str = "by hand",
+    root: int = 0,
+    helpers: int = 0,
     areas: int = 1,
 ) -> Program:
     """A program from one list of steps a rank: your own algorithm, to check or simulate.
 
-    Raises KeyError for a collective that does not exist.
+    ``steps`` has the ``helpers``, who own no input and output, last; ``areas`` is 1 plus
+    the areas of scratch.  Raises ArgumentError where collective, chunks or root make no
+    sense for so many ranks.
     """
     graphs = tuple(chained(each) for each in steps)
-    kind = COLLECTIVES[collective]
-    return Program(name, kind, len(graphs), graphs.__getitem__, chunks, areas=areas)
+    kind, size = find_collective(collective), len(graphs) - helpers
+    checked_root(kind, root, size)
+    if chunks < 1 or (kind.scattered and chunks != size):
+        wanted = f"{size}, one a rank" if kind.scattered else "at least 1"
+        raise ArgumentError(f"chunks={chunks} must be {wanted}, for {collective} on {size} ranks")
+    return Program(
+        name, kind, size, graphs.__getitem__, chunks, root=root, helpers=helpers, areas=areas
+    )

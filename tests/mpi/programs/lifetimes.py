@@ -1,0 +1,23 @@
+"""Communicators that come and go, and contexts that end in an exception."""
+
+import sys
+import time
+
+import numpy as np
+
+import refcoll
+
+comm = refcoll.connect("mpi", timeout=60)
+x = np.full(100, comm.rank)
+if "many" in sys.argv:
+    for number in range(2500):  # more than MPI can have at once
+        with comm.split(number % 2) as part:
+            assert part.size == comm.size
+    assert comm.all_reduce(x)[0] == sum(range(comm.size))
+    print("gone and done.", flush=True)
+else:
+    with comm:
+        handle = comm.all_reduce(x, async_op=True) if comm.rank == 0 else None
+        if comm.rank == 0:
+            raise ValueError("in the middle of something")
+        time.sleep(30)
