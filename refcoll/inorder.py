@@ -31,16 +31,19 @@ class Handle(Generic[T]):
         return self._future.result()
 
     def __del__(self) -> None:
-        if not self._heard and self._future.done() and self._future.exception() is not None:
-            print(
-                f"refcoll: an operation failed and nobody waited for it: "
-                f"{self._future.exception()}",
-                file=sys.stderr,
-            )
+        if not self._heard:
+            self._future.add_done_callback(_tell_failure)
 
     def done(self) -> bool:
         """Whether ``wait`` would return, or raise, at once."""
         return self._future.done()
+
+
+def _tell_failure(future: Future[Any]) -> None:
+    error = future.exception()
+    if error is not None:
+        said = "refcoll: an operation failed and nobody waited for it"
+        print(f"{said}: {error}", file=sys.stderr, flush=True)
 
 
 class InOrder:
