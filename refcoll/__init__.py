@@ -1,6 +1,6 @@
 """What a collective should do, what it should cost, and whether a library does it right."""
 
-from refcoll.communicator import CollectivePlan, Communicator
+from refcoll.communicator import Communicator
 from refcoll.connecting import connect
 from refcoll.errors import (
     ArgumentError,
@@ -11,6 +11,7 @@ from refcoll.errors import (
     RefcollError,
     TransportError,
 )
+from refcoll.group import CollectivePlan
 from refcoll.inorder import Handle
 from refcoll.interpreters.check import check
 from refcoll.interpreters.cost import cost

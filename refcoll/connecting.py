@@ -6,8 +6,9 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from refcoll.communicator import DEFAULT_TIMEOUT, Communicator
+from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
+from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.transport import Transport
 
 GROUP = "refcoll.transports"

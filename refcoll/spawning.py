@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from refcoll.algorithms.declaration import Nodes
-from refcoll.communicator import DEFAULT_TIMEOUT, Communicator
+from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
+from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.registry import checked_nodes
 from refcoll.testing.inprocess import World
 

@@ -17,10 +17,9 @@ trees, not as numbers, and without races no event's outcome depends on when it h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from refcoll.graph import is_chain
 from refcoll.interpreters.delivery import (
     CAPACITIES,
     DeadlockError,
@@ -29,24 +28,14 @@ from refcoll.interpreters.delivery import (
     UnmatchedError,
 )
 from refcoll.interpreters.expression import MIXED, Expression
+from refcoll.interpreters.legality import Failure, illegalities
 from refcoll.interpreters.replay import Symbols, replay
 from refcoll.programs import Program
-from refcoll.schedule import Copy, Reduce, ScheduleError, Send, Step, indices, peer
+from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices
 
 VERDICTS = (
     "bounds", "race", "matching", "deadlock", "undefined", "result", "order",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Failure:
-    """One verdict that does not hold, with a counterexample in words."""
-
-    verdict: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.verdict}: {self.message}"
 
 
 @dataclass
@@ -86,7 +75,7 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     A program that needs buffering is reported under ``capacity`` and fails as a deadlock
     if the first capacity given, by default rendezvous, does not suffice.
     """
-    report = Report(program.title, [*_static_failures(program), *_races_between_steps(program)])
+    report = Report(program.title, list(illegalities(program)))
     if report.failed("bounds"):
         return report
     stuck: list[Failure] = []
@@ -107,77 +96,6 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
         return report
     report.failures += stuck[-1:]
     return report
-
-
-# ---- step by step, without values ------------------------------------------------------
-
-
-def _static_failures(program: Program) -> list[Failure]:
-    return [
-        failure
-        for rank, graph in enumerate(program.graphs)
-        for node in graph
-        for failure in (
-            *_bounds(program, rank, node.number, node.actions),
-            *_races(rank, node.number, node.actions),
-        )
-    ]
-
-
-def _bounds(
-    program: Program, rank: int, number: int, actions: Sequence[Send | Copy | Reduce]
-) -> Iterator[Failure]:
-    for action in actions:
-        where = f"rank {rank} step {number + 1}: {action}"
-        if not 0 <= peer(action) < program.ranks:
-            yield Failure("bounds", f"{where} names a rank outside 0..{program.ranks - 1}")
-        for chunk in indices(action.chunks):
-            if not 0 <= chunk < program.areas * program.chunks:
-                yield Failure("bounds", f"{where} names chunk {chunk} of {program.chunks}")
-
-
-def _races(rank: int, number: int, actions: Sequence[Send | Copy | Reduce]) -> Iterator[Failure]:
-    sent = {i for a in actions if isinstance(a, Send) for i in indices(a.chunks)}
-    written: set[int] = set()
-    for action in actions:
-        if isinstance(action, Send):
-            continue
-        named = list(indices(action.chunks))
-        where = f"rank {rank} step {number + 1}: {action}"
-        if isinstance(action, Copy):
-            for chunk in sorted(sent.intersection(named)):
-                yield Failure("race", f"{where} overwrites chunk {chunk}, which the step sends")
-            for chunk in sorted(written.intersection(named)):
-                yield Failure("race", f"{where} overwrites chunk {chunk}, just received")
-        if len(set(named)) < len(named):
-            yield Failure("race", f"{where} names a chunk twice")
-        written.update(named)
-
-
-def _races_between_steps(program: Program) -> Iterator[Failure]:
-    """Steps side by side, in the general graph of a foreign program, that touch one chunk."""
-    for rank, graph in enumerate(program.graphs):
-        if is_chain(graph):
-            continue
-        earlier: list[set[int]] = []
-        for index, node in enumerate(graph):
-            before = set(node.after).union(*(earlier[i] for i in node.after))
-            earlier.append(before)
-            for other in set(range(index)) - before:
-                for chunk in sorted(_conflicts(graph[other].actions, node.actions)):
-                    numbers = f"steps {graph[other].number + 1} and {node.number + 1}"
-                    yield Failure("race", f"rank {rank} {numbers} both touch chunk {chunk}")
-
-
-def _conflicts(one: Step, other: Step) -> set[int]:
-    """The chunks that both steps name and at least one of them writes."""
-
-    def named(step: Step, written: bool) -> set[int]:
-        actions = (a for a in step if not (written and isinstance(a, Send)))
-        return {i for action in actions for i in indices(action.chunks)}
-
-    touched = named(one, False) & named(other, False)
-    return touched & (named(one, True) | named(other, True))
 
 
 # ---- with values -----------------------------------------------------------------------

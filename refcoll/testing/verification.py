@@ -16,8 +16,9 @@ import numpy as np
 
 from refcoll.algorithms.declaration import Nodes
 from refcoll.collectives import COLLECTIVES
-from refcoll.communicator import CollectivePlan, Communicator
+from refcoll.communicator import Communicator
 from refcoll.errors import TransportError
+from refcoll.group import CollectivePlan
 from refcoll.interpreters.check import check
 from refcoll.interpreters.count import count
 from refcoll.interpreters.simulate import simulate

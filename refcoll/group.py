@@ -1,0 +1,223 @@
+"""How a call goes: checked, compared between ranks, planned, run, in order, with its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from refcoll.agreement import CHANNEL, Agreement
+from refcoll.algorithms.declaration import Nodes
+from refcoll.arguments import Call, Request, checked, seconds
+from refcoll.buffers import Buffers
+from refcoll.errors import ArgumentError, PoisonedError, RefcollError, TransportError
+from refcoll.inorder import Handle, InOrder
+from refcoll.interpreters.execute import Plan
+from refcoll.operators import Array, Operator
+from refcoll.registry import DEFAULT_SEGMENTS
+from refcoll.transport import Transport
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that any one wait may last."""
+T = TypeVar("T")
+
+
+class CollectivePlan:
+    """A collective on given arrays, made once by all ranks together, run many times.
+
+    Each run reads ``x`` anew, and writes the result anew into the same array: ``out``, or
+    one that the plan has made.  Nothing is compared between ranks again.  All ranks must
+    run their plans in the same order.
+    """
+
+    def __init__(
+        self, comm: Group, request: Request, sequence: int, timeout: float | None = None
+    ) -> None:
+        self._comm = comm
+        call = comm._agreed(request, sequence, timeout)
+        self.algorithm = call.program.name
+        self.channel = CHANNEL + sequence
+        self._buffers = Buffers(call, comm.transport)
+        self._plan = Plan(
+            call.program,
+            comm.transport,
+            self._buffers.memory,
+            call.layout,
+            call.op,
+            self.channel,
+        )
+
+    def run(self, timeout: float | None = None) -> Any:
+        """Do it once; returns the result as the communicator's method does."""
+        return self._comm._do(lambda: self._run(timeout))
+
+    def start(self, timeout: float | None = None) -> Handle[Any]:
+        """Do it in the background; ``wait()`` of the handle returns the result."""
+        return self._comm._begin(lambda: self._run(timeout))
+
+    def _run(self, timeout: float | None) -> Array | None:
+        self._buffers.load()
+        self._plan.run(self._comm._limit(timeout))
+        return self._buffers.store()
+
+
+class Group:
+    """One rank's end of a group of ranks that make the same calls in the same order."""
+
+    def __init__(self, transport: Transport, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self.transport = transport
+        self.timeout = seconds(timeout)
+        self.rank, self.size = transport.rank, transport.size
+        self.nodes: Nodes = transport.nodes
+        self.agreement = Agreement(transport)
+        self._order = InOrder(transport.threads)
+        self._sequence = 0
+        self._failure: BaseException | None = None
+
+    def plan(
+        self,
+        collective: str,
+        x: Array | None = None,
+        op: str | Operator = "sum",
+        root: int = 0,
+        *,
+        counts: Sequence[int] | None = None,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        nodes: Nodes | None = None,
+        segments: int = DEFAULT_SEGMENTS,
+    ) -> CollectivePlan:
+        """Prepare a collective on these arrays, to be run many times.
+
+        ``nodes`` and ``segments`` override which ranks a hierarchical algorithm takes to
+        share a node, and how deep a pipelined one cuts.
+        """
+        request = Request(
+            collective=collective, x=x, op=op, root=root, out=out, counts=counts,
+            algorithm=algorithm, accumulate=accumulate, nodes=nodes or self.nodes,
+            segments=segments,
+        )  # fmt: skip
+        sequence = self._next()
+        return self._do(lambda: CollectivePlan(self, request, sequence))
+
+    def split(self, color: int | None, key: int = 0) -> Self | None:
+        """A communicator among the ranks that give the same ``color``; None for color None.
+
+        Its ranks are ordered by ``key``, then by rank here.  Raises DisagreementError on
+        every rank where one gives something else than integers, or makes another call.
+        """
+        sequence = self._next()
+
+        def make() -> Transport | None:
+            said, error = _membership(color, key)
+            said["call"] = sequence
+            same = ("collective", "call", "error")
+            everyone = self.agreement.collect(said, same, self.timeout)
+            if error is not None:
+                error.poisons = False
+                raise error
+            chosen = sorted(
+                (each["key"], rank)
+                for rank, each in enumerate(everyone)
+                if each["color"] == said["color"]
+            )
+            if color is None:
+                return None
+            return self.transport.subgroup([rank for _, rank in chosen], sequence)
+
+        transport = self._do(make)
+        return None if transport is None else type(self)(transport, self.timeout)
+
+    def close(self) -> None:
+        """Free what the communicator holds.  Waits for operations under way on this rank."""
+        self._order.close()
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.transport.abort(f"rank {self.rank} failed: {error!r}")
+            self._order.abandon()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} rank {self.rank} of {self.size} over {self.transport.name}>"
+
+    # ---- how a call goes ---------------------------------------------------------------
+
+    def _call(
+        self, collective: str, async_op: bool, timeout: float | None, **arguments: Any
+    ) -> Any:
+        """Make a plan for one call and run it, now or in the background."""
+        request = Request(collective=collective, nodes=self.nodes, **arguments)
+        sequence = self._next()
+
+        def whole() -> Array | None:
+            return CollectivePlan(self, request, sequence, timeout)._run(timeout)
+
+        return self._begin(whole) if async_op else self._do(whole)
+
+    def _agreed(self, request: Request, sequence: int, timeout: float | None) -> Call:
+        """The call, once it is right and the same on all ranks; else raise on all of them."""
+        call, error = None, None
+        limit = self.timeout
+        try:
+            limit = self._limit(timeout)
+            call = checked(request, self.rank, self.size)
+        except RefcollError as wrong:
+            error = wrong
+        record = {"call": sequence, **call.record()} if call else {}
+        self.agreement.require(record, error, limit)
+        assert call is not None
+        return call
+
+    def _next(self) -> int:
+        """The number of the next call, alike on ranks that are in step."""
+        self._sequence += 1
+        return self._sequence
+
+    def _limit(self, timeout: float | None) -> float:
+        return self.timeout if timeout is None else seconds(timeout)
+
+    def _do(self, function: Callable[[], T]) -> T:
+        return self._order.run(lambda: self._guarded(function))
+
+    def _begin(self, function: Callable[[], T]) -> Handle[T]:
+        return self._order.submit(lambda: self._guarded(function))
+
+    def _guarded(self, function: Callable[[], T]) -> T:
+        """Refuse if poisoned; be poisoned by what goes wrong."""
+        if self._failure is not None:
+            raise PoisonedError(
+                f"this communicator failed before and cannot be used again: {self._failure}"
+            )
+        try:
+            return function()
+        except BaseException as error:
+            if getattr(error, "poisons", True):
+                self._failure = error
+            if not isinstance(error, RefcollError) or isinstance(error, TransportError):
+                self.transport.abort(f"rank {self.rank} failed: {error!r}")
+            raise
+
+
+def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:
+    """What a rank says in a split, and what is wrong with it, if anything is."""
+    try:
+        named = None if color is None else index(color)
+        return {"collective": "split", "color": named, "key": index(key)}, None
+    except TypeError:
+        error = ArgumentError(
+            f"color={color!r}, key={key!r} must be integers; color may be None to stay out"
+        )
+        return {"collective": "split", "error": str(error)}, error

@@ -1,0 +1,29 @@
+"""Which algorithms, sizes and node shapes the tests go through."""
+
+from refcoll import algorithms, node_shape
+
+SIZES = range(1, 65)
+FLAT = [each for each in algorithms() if "nodes" not in each.options]
+HIERARCHICAL = [each for each in algorithms() if "nodes" in each.options]
+IN_RANK_ORDER = [
+    (1,), (2,), (7,), (64,),  # one node
+    (1, 1), (1,) * 5, (1,) * 16,  # one rank on each
+    (2, 2), (4, 4, 4), (8,) * 8, (3,) * 7, (5, 5),  # equal
+    (1, 2), (3, 1), (2, 3, 4), (5, 1, 1, 2), (8, 8, 7), (16, 15, 14), (6, 4, 3, 3, 2),
+]  # fmt: skip
+SHAPES = [
+    *map(node_shape, IN_RANK_ORDER),
+    # Ranks of a node that are not neighbours, and nodes and ranks in no order.
+    ((0, 2, 4), (1, 3, 5)),
+    tuple(tuple(range(k, 32, 8)) for k in range(8)),
+    ((5, 0), (3,), (1, 4, 2)),
+    ((8, 1, 6), (0, 7), (4, 3, 5, 2)),
+]
+
+
+def named(each):
+    return f"{each.collective}-{each.name}"
+
+
+def sizes_of(nodes):
+    return "+".join(str(len(node)) for node in nodes)
