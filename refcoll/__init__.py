@@ -21,7 +21,7 @@ from refcoll.interpreters.simulate import simulate
 from refcoll.operators import Operator, user_operator
 from refcoll.programs import Program, from_steps
 from refcoll.registry import algorithms, node_shape, program
-from refcoll.schedule import Copy, Reduce, Send
+from refcoll.schedule import Copy, Reduce, ScheduleError, Send
 from refcoll.spawning import spawn
 
 __version__ = "0.1.0"
@@ -40,6 +40,7 @@ __all__ = [
     "Program",
     "Reduce",
     "RefcollError",
+    "ScheduleError",
     "Send",
     "TransportError",
     "algorithms",

@@ -65,7 +65,7 @@ class Call:
             "op": self.op.name if self.program.collective.reduces else None,
             "root": self.program.root if self.program.collective.rooted else None,
             "counts": None if counts is None else list(self.layout.lengths),
-            "accumulate": self.dtype.name,
+            "accumulate": None if request.accumulate is None else self.dtype.name,
             "nodes": None if request.nodes is None else [list(map(int, n)) for n in request.nodes],
             "segments": int(request.segments),
         }  # fmt: skip

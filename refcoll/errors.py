@@ -32,4 +32,4 @@ class PeerFailedError(TransportError):
 
 
 class PoisonedError(RefcollError):
-    """The communicator has failed before; make a new one."""
+    """The communicator has failed before, or was closed; make a new one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from operator import index
 from types import TracebackType
@@ -11,7 +12,13 @@ from refcoll.agreement import CHANNEL, Agreement
 from refcoll.algorithms.declaration import Nodes
 from refcoll.arguments import Call, Request, checked, seconds
 from refcoll.buffers import Buffers
-from refcoll.errors import ArgumentError, PoisonedError, RefcollError, TransportError
+from refcoll.errors import (
+    ArgumentError,
+    DisagreementError,
+    PoisonedError,
+    RefcollError,
+    TransportError,
+)
 from refcoll.inorder import Handle, InOrder
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array, Operator
@@ -52,6 +59,9 @@ class CollectivePlan:
         """Do it once; returns the result as the communicator's method does."""
         return self._comm._do(lambda: self._run(timeout))
 
+    def __repr__(self) -> str:
+        return f"<CollectivePlan {self._plan.program.title}>"
+
     def start(self, timeout: float | None = None) -> Handle[Any]:
         """Do it in the background; ``wait()`` of the handle returns the result."""
         return self._comm._begin(lambda: self._run(timeout))
@@ -71,9 +81,12 @@ class Group:
         self.rank, self.size = transport.rank, transport.size
         self.nodes: Nodes = transport.nodes
         self.agreement = Agreement(transport)
-        self._order = InOrder(transport.threads)
+        self._order = InOrder(transport.threads, self._unheard)
         self._sequence = 0
         self._failure: BaseException | None = None
+        self._closed = False
+        self.unheard: BaseException | None = None
+        """What went wrong in the background, and no ``wait`` has raised, once it is closed."""
 
     def plan(
         self,
@@ -114,7 +127,12 @@ class Group:
             said, error = _membership(color, key)
             said["call"] = sequence
             same = ("collective", "call", "error")
-            everyone = self.agreement.collect(said, same, self.timeout)
+            try:
+                everyone = self.agreement.collect(said, same, self.timeout)
+            except DisagreementError:
+                if error is not None:
+                    raise error from None
+                raise
             if error is not None:
                 error.poisons = False
                 raise error
@@ -131,9 +149,14 @@ class Group:
         return None if transport is None else type(self)(transport, self.timeout)
 
     def close(self) -> None:
-        """Free what the communicator holds.  Waits for operations under way on this rank."""
+        """Free what the communicator holds.  Waits for operations under way on this rank.
+
+        Later calls raise PoisonedError.
+        """
         self._order.close()
-        self.transport.close()
+        if not self._closed:
+            self._closed = True
+            self.transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -195,8 +218,18 @@ class Group:
     def _begin(self, function: Callable[[], T]) -> Handle[T]:
         return self._order.submit(lambda: self._guarded(function))
 
+    def _unheard(self, error: BaseException) -> None:
+        """An operation has failed and nobody waited for it: say so, and let the job fail."""
+        self.unheard = error
+        said = f"rank {self.rank}: an operation failed and nobody waited for it: {error}"
+        sys.stderr.write(f"refcoll: {said}\n")
+        sys.stderr.flush()
+        self.transport.abort(said)
+
     def _guarded(self, function: Callable[[], T]) -> T:
         """Refuse if poisoned; be poisoned by what goes wrong."""
+        if self._closed:
+            raise PoisonedError("this communicator was closed and cannot be used again")
         if self._failure is not None:
             raise PoisonedError(
                 f"this communicator failed before and cannot be used again: {self._failure}"

@@ -8,7 +8,6 @@ through one.
 from __future__ import annotations
 
 import atexit
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -21,8 +20,8 @@ T = TypeVar("T")
 class Handle(Generic[T]):
     """An operation under way."""
 
-    def __init__(self, future: Future[T]) -> None:
-        self._future = future
+    def __init__(self) -> None:
+        self._future: Future[T] = Future()
         self._heard = False
 
     def wait(self) -> T:
@@ -30,52 +29,62 @@ class Handle(Generic[T]):
         self._heard = True
         return self._future.result()
 
-    def __del__(self) -> None:
-        if not self._heard:
-            self._future.add_done_callback(_tell_failure)
-
     def done(self) -> bool:
         """Whether ``wait`` would return, or raise, at once."""
         return self._future.done()
 
+    def __repr__(self) -> str:
+        return f"<Handle of an operation that is {'done' if self.done() else 'under way'}>"
 
-def _tell_failure(future: Future[Any]) -> None:
-    error = future.exception()
-    if error is not None:
-        said = "refcoll: an operation failed and nobody waited for it"
-        print(f"{said}: {error}", file=sys.stderr, flush=True)
+    def _settle(self, function: Callable[[], T]) -> None:
+        try:
+            self._future.set_result(function())
+        except BaseException as error:
+            self._future.set_exception(error)
 
 
 class InOrder:
-    """Runs functions in order, in the background if asked to and if ``threads`` allows."""
+    """Runs functions in order, in the background if asked to and if ``threads`` allows.
 
-    def __init__(self, threads: bool) -> None:
+    ``unheard`` is told, at the end, of the first error in the background that no ``wait``
+    has raised.
+    """
+
+    def __init__(self, threads: bool, unheard: Callable[[BaseException], None]) -> None:
         self._threads = threads
+        self._unheard = unheard
         self._tasks: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._worker: threading.Thread | None = None
+        self._failed: list[Handle[Any]] = []
 
     def run(self, function: Callable[[], T]) -> T:
         """Do it now, after all that was asked for before."""
         if self._worker is None or self._worker is threading.current_thread():
             return function()
-        return self._enqueued(function).result()
+        return self._enqueued(function).wait()
 
     def submit(self, function: Callable[[], T]) -> Handle[T]:
         """Do it in the background; at once where threads are not to be used."""
         if not self._threads:
-            future: Future[T] = Future()
-            _settle(future, function)
-            return Handle(future)
+            handle: Handle[T] = Handle()
+            self._settle(handle, function)
+            return handle
         if self._worker is None:
             # Not ThreadPoolExecutor: an exit after an error must not wait for its thread.
             self._worker = threading.Thread(target=self._work, name="refcoll", daemon=True)
             self._worker.start()
             atexit.register(self.close)
-        return Handle(self._enqueued(function))
+        return self._enqueued(function)
 
     def close(self) -> None:
-        """Wait for what is under way, and end the thread."""
+        """Wait for what is under way, end the thread, and tell of errors that nobody heard."""
         self._stop(join=True)
+        for handle in self._failed:
+            error = handle._future.exception()
+            if not handle._heard and error is not None:
+                self._unheard(error)
+                break
+        self._failed.clear()
 
     def abandon(self) -> None:
         """Wait for nothing: the process, or the communicator, has failed."""
@@ -89,18 +98,16 @@ class InOrder:
             self._worker = None
             atexit.unregister(self.close)
 
-    def _enqueued(self, function: Callable[[], T]) -> Future[T]:
-        future: Future[T] = Future()
-        self._tasks.put(lambda: _settle(future, function))
-        return future
+    def _enqueued(self, function: Callable[[], T]) -> Handle[T]:
+        handle: Handle[T] = Handle()
+        self._tasks.put(lambda: self._settle(handle, function))
+        return handle
+
+    def _settle(self, handle: Handle[Any], function: Callable[[], Any]) -> None:
+        handle._settle(function)
+        if handle._future.exception() is not None:
+            self._failed.append(handle)
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
             task()
-
-
-def _settle(future: Future[Any], function: Callable[[], Any]) -> None:
-    try:
-        future.set_result(function())
-    except BaseException as error:
-        future.set_exception(error)

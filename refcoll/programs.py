@@ -6,7 +6,7 @@ can give one graph a rank (a foreign schedule file, a hand-written list of steps
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from refcoll.collectives import Collective, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.graph import Graph, chained
-from refcoll.schedule import Step
+from refcoll.schedule import Action, Step
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class Program:
         """What every rank does."""
         return tuple(self.graph(rank) for rank in range(self.ranks))
 
+    def __repr__(self) -> str:
+        return f"<Program {self.title}>"
+
     @property
     def title(self) -> str:
         """The program in words, for messages."""
@@ -91,12 +94,25 @@ class Program:
         return self.collective.after(rank, self.owner(chunk), self.root, self.size)
 
 
+def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
+    """The steps, once they are known to be tuples of actions."""
+    if not isinstance(steps, Iterable):
+        raise ArgumentError(f"steps[{rank}]={steps!r} is no list of steps; call it, if a function")
+    for number, step in enumerate(steps, 1):
+        if not isinstance(step, tuple) or not all(isinstance(a, Action) for a in step):
+            raise ArgumentError(
+                f"rank {rank} step {number} is {step!r}; a step is a tuple of Send, Copy and "
+                "Reduce, such as (Send(0, 1),) with its comma"
+            )
+        yield step
+
+
 def from_steps(
     collective: str,
     steps: Sequence[Iterable[Step]],
     chunks: int,
     *,
-    name: str = "by hand",
+    name: str = "your steps",
     root: int = 0,
     helpers: int = 0,
     areas: int = 1,
@@ -107,7 +123,7 @@ def from_steps(
     the areas of scratch.  Raises ArgumentError where collective, chunks or root make no
     sense for so many ranks.
     """
-    graphs = tuple(chained(each) for each in steps)
+    graphs = tuple(chained(_checked(each, rank)) for rank, each in enumerate(steps))
     kind, size = find_collective(collective), len(graphs) - helpers
     checked_root(kind, root, size)
     if chunks < 1 or (kind.scattered and chunks != size):

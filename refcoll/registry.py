@@ -9,6 +9,8 @@ from operator import index
 from typing import Any
 
 from refcoll.algorithms import (
+    all_gather,
+    all_pairs,
     barrier,
     chain,
     double_tree,
@@ -17,6 +19,7 @@ from refcoll.algorithms import (
     recursive,
     reduce_scatter,
     ring,
+    scattering,
     tree,
 )
 from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes
@@ -35,6 +38,9 @@ _FAMILIES = (
     recursive,
     hierarchical,
     reduce_scatter,
+    all_gather,
+    all_pairs,
+    scattering,
     parameter_server,
     barrier,
 )
@@ -141,9 +147,10 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
 
 
 def _idea(algorithm: Algorithm) -> str:
-    """The first line of the file that describes the algorithm."""
-    described = sys.modules[algorithm.schedule.__module__].__doc__ or ""
-    return described.partition("\n")[0]
+    """The first lines of the file, and of the function, that describe the algorithm."""
+    described = sys.modules[algorithm.schedule.__module__], algorithm.schedule
+    lines = ((each.__doc__ or "").partition("\n")[0] for each in described)
+    return "\n".join(line for line in lines if not line.startswith("Chunks:"))
 
 
 def checked_nodes(nodes: Sequence[Sequence[int]], size: int) -> Nodes:

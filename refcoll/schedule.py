@@ -69,6 +69,10 @@ class Reduce:
     source: int
     incoming: Side | None = None
 
+    def __repr__(self) -> str:
+        side = "" if self.incoming is None else f", incoming={self.incoming!r}"
+        return f"Reduce(chunks={self.chunks!r}, source={self.source!r}{side})"
+
 
 Receive: TypeAlias = Copy | Reduce
 Action: TypeAlias = Send | Copy | Reduce

@@ -51,6 +51,9 @@ def spawn(
         thread.start()
     for thread in threads:
         thread.join()
+    for comm in comms:
+        if comm.unheard is not None:
+            errors.setdefault(comm.rank, comm.unheard)
     if errors:
         raise _first_cause(errors)
     return results

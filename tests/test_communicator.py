@@ -13,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refcoll
-from refcoll import ArgumentError, PeerFailedError, algorithms, node_shape, user_operator
+from refcoll import (
+    ArgumentError,
+    DisagreementError,
+    PeerFailedError,
+    algorithms,
+    node_shape,
+    user_operator,
+)
 from refcoll.testing.assertions import same_bits
 
 TIMEOUT = 5
@@ -832,5 +839,6 @@ def test_a_failure_in_the_background_that_nobody_waits_for_is_told(capsys):
     def body(comm):
         comm.all_reduce(np.ones(1 + comm.rank), async_op=True)
 
-    spawn(2, body, timeout=5)
+    with pytest.raises(DisagreementError, match="the ranks did not make the same call"):
+        spawn(2, body, timeout=5)
     assert "nobody waited for it: the ranks did not make the same call" in capsys.readouterr().err

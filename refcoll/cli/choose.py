@@ -12,8 +12,9 @@ from refcoll.registry import DEFAULT_SEGMENTS, algorithms, find, program
 def chosen(
     algorithm: str,
     collective: str | None,
-    ranks: int,
+    ranks: int | None,
     *,
+    default_ranks: int,
     root: int = 0,
     nodes: str | None = None,
     segments: int | None = None,
@@ -22,16 +23,22 @@ def chosen(
     """The program; of a name that several collectives have, all_reduce unless told otherwise."""
     found = algorithms(None, algorithm)
     if not found:
-        names = ", ".join(sorted({each.name for each in algorithms()}))
-        raise ArgumentError(f"algorithm={algorithm!r} does not exist; there are {names}")
+        names = sorted({each.name for each in algorithms()})
+        near = [name for name in names if algorithm in name]
+        raise ArgumentError(
+            f"algorithm={algorithm!r} does not exist; "
+            + (f"do you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}")
+        )
     wanted = collective or min(found, key=lambda each: each.collective != "all_reduce").collective
     _require_meaning(find(wanted, algorithm), nodes=nodes, segments=segments)
+    shape = units.nodes(nodes, ranks)
+    named = ranks or (sum(len(node) for node in shape) if shape else default_ranks)
     return program(
         wanted,
         algorithm,
-        ranks,
+        named,
         root=root,
-        nodes=units.nodes(nodes, ranks),
+        nodes=shape,
         segments=default_segments if segments is None else segments,
     )
 

@@ -24,7 +24,7 @@ _EACH_RANK = 16
 
 def count(
     algorithm: AlgorithmName,
-    ranks: Ranks = 8,
+    ranks: Ranks = None,
     size: Annotated[str, typer.Option("--size", "-s", help="vector size S, such as 14GB")] = "1GB",
     collective: Collective = None,
     bandwidth: Annotated[
@@ -40,7 +40,15 @@ def count(
 
     With --bandwidth also the time, T = steps * alpha + bytes / bandwidth along the schedule.
     """
-    program = chosen(algorithm, collective, ranks, root=root, nodes=nodes, segments=segments)
+    program = chosen(
+        algorithm,
+        collective,
+        ranks,
+        default_ranks=8,
+        root=root,
+        nodes=nodes,
+        segments=segments,
+    )
     total, alpha = nbytes(size), seconds("0s" if latency is None else latency)
     if latency is not None and bandwidth is None:
         raise ArgumentError(f"latency={latency} is for the time, which needs --bandwidth too")
@@ -75,17 +83,26 @@ def _summary(
         f"  {said_bytes(counts.sent)} per rank sent, {said_bytes(counts.received)} received "
         "(the most that one rank does)"
     )
+    if len(program.nodes) > 1:
+        most = max(_across(program, counts, rank) for rank in range(program.size))
+        yield f"  {said_bytes(most)} of what a rank sends leaves its node, at most"
     least = said_bytes(float(counts.least))
     yield f"  {least} is the least that some rank must: {_verdict(counts)}"
     if times is not None:
         yield f"  {_said_times(times, counts)}"
 
 
+def _across(program: Program, counts: Counts, rank: int) -> int:
+    """What ``rank`` sends to ranks on other nodes."""
+    mine = next(node for node in program.nodes if rank in node)
+    return sum(n for (a, b), n in counts.links.items() if a == rank and b not in mine)
+
+
 def _said_times(times: dict[str, float], counts: Counts) -> str:
     whole, one = times["several_ports"], times["one_port"]
     said = (
-        f"{said_seconds(whole)}, of which {said_seconds(times['without_latency'])} without "
-        f"latency, and {counts.depth} alpha on the longest chain"
+        f"{said_seconds(whole)}: {said_seconds(times['without_latency'])} without latency, and "
+        f"{counts.depth} alpha on the longest chain of messages"
     )
     return said + (f"; {said_seconds(one)} on one port" if one > whole * (1 + 1e-9) else "")
 

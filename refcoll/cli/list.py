@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from refcoll.algorithms.declaration import Algorithm
-from refcoll.cli.options import Json, NodeShape, Ranks
+from refcoll.cli.options import Json, NodeShape
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import nodes as parsed_nodes
 from refcoll.collectives import COLLECTIVES
@@ -20,9 +20,16 @@ _HEADER = (
 )  # fmt: skip
 
 
+_LEGEND = """
+steps, sent, received   of the rank that does most; S is the whole vector
+least                   what some rank must send and receive in any schedule
+bandwidth-optimal       when no schedule moves less, for chunks of equal length
+rank order              kept: operators need not commute"""
+
+
 def list_algorithms(
     collective: Annotated[str | None, typer.Argument(help="only this one's")] = None,
-    ranks: Ranks = 8,
+    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, help="number of ranks N")] = 8,
     nodes: NodeShape = None,
     json: Json = None,
 ) -> None:
@@ -39,6 +46,7 @@ def list_algorithms(
     if str(json) != "-":
         cells = [[_said(row[key]) for key in row] for row in rows]
         console().print(table(f"Algorithms on {ranks} ranks", _HEADER, cells))
+        print(_LEGEND)
     write_json(json, {"ranks": ranks, "algorithms": rows})
 
 

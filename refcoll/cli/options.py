@@ -14,7 +14,10 @@ Collective: TypeAlias = Annotated[
     str | None,
     typer.Option("--collective", "-c", help="of a name that several have: all_reduce, ..."),
 ]
-Ranks: TypeAlias = Annotated[int, typer.Option("--ranks", "-n", min=1, help="number of ranks N")]
+Ranks: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--ranks", "-n", min=1, help="number of ranks N; by default those of --nodes"),
+]
 Root: TypeAlias = Annotated[int, typer.Option(help="root of a broadcast or reduce")]
 NodeShape: TypeAlias = Annotated[
     str | None,

@@ -5,14 +5,18 @@ from __future__ import annotations
 from refcoll.cli.choose import chosen
 from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
 from refcoll.cli.output import write_json
+from refcoll.errors import ArgumentError
 from refcoll.interpreters.draw import draw
 from refcoll.programs import Program
 from refcoll.schedule import Send, indices
 
+_WIDEST = 16
+"""Ranks that a drawing holds."""
+
 
 def show(
     algorithm: AlgorithmName,
-    ranks: Ranks = 4,
+    ranks: Ranks = None,
     collective: Collective = None,
     root: Root = 0,
     nodes: NodeShape = None,
@@ -21,9 +25,20 @@ def show(
 ) -> None:
     """Draw an algorithm: which chunk goes where in each step, and what each rank then holds."""
     program = chosen(
-        algorithm, collective, ranks, root=root, nodes=nodes, segments=segments, default_segments=2
-    )  # fmt: skip
+        algorithm,
+        collective,
+        ranks,
+        default_ranks=4,
+        root=root,
+        nodes=nodes,
+        segments=segments,
+        default_segments=2,
+    )
     if str(json) != "-":
+        if program.ranks > _WIDEST:
+            raise ArgumentError(
+                f"ranks={program.ranks} are too many to draw: use {_WIDEST} or fewer, or --json -"
+            )
         print(draw(program))
     write_json(json, _content(program))
 

@@ -52,7 +52,7 @@ def seconds(text: str, name: str = "latency") -> float:
     return float(value) * _SECONDS[unit]
 
 
-def nodes(text: str | None, size: int) -> Nodes | None:
+def nodes(text: str | None, size: int | None = None) -> Nodes | None:
     """A node shape from "4x8" (4 nodes of 8 ranks) or "4,4,3" (nodes of 4, 4 and 3)."""
     if text is None:
         return None
@@ -62,7 +62,7 @@ def nodes(text: str | None, size: int) -> Nodes | None:
         sizes = [int(each) for each in text.split(",")]
     else:
         raise ArgumentError(f"nodes={text!r}: use 4x8 for 4 nodes of 8 ranks, or 4,4,3")
-    if sum(sizes) != size:
+    if size is not None and sum(sizes) != size:
         raise ArgumentError(f"nodes={text!r} holds {sum(sizes)} ranks, not {size}")
     return node_shape(sizes)
 

@@ -56,15 +56,17 @@ class _Outcome:
             counted = f"{len(self.wrong)} of {len(self.rows)} rows, first {first.title}"
             return f"FAILS: {counted}: {'; '.join(first.problems)}"
         sizes = ", ".join(str(size) for size in sorted({row.ranks for row in self.rows}))
+        simulated = sum(row.transport == "simulated" for row in self.rows)
+        also = f", {simulated} simulated," if simulated else ""
         return (
-            f"holds: {len(self.rows)} rows on {sizes} ranks over {self.transport} in "
-            f"{self.seconds:.1f} s: exact on every rank, steps and bytes as claimed"
+            f"holds: {len(self.rows) - simulated} rows on {sizes} ranks over {self.transport}"
+            f"{also} in {self.seconds:.1f} s: exact on every rank, steps and bytes as claimed"
         )
 
 
 def verify(
     ranks: Annotated[
-        str | None, typer.Option(help="without mpirun: in-process ranks [default: 2,3,4,7,8]")
+        str | None, typer.Option(help="without mpirun: in-process ranks", show_default="2,3,4,7,8")
     ] = None,
     algorithm: Annotated[str | None, typer.Option("--algorithm", "-a", help="only this")] = None,
     collective: Collective = None,
@@ -88,7 +90,7 @@ def verify(
     else:
         if ranks is not None:
             raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
-        end = connector(name)()
+        end = connector(name)()  # raises for a name that does not exist
         rank, plan = end.rank, {end.size: _cases(end.size, collective, algorithm)}
         rows = verification.verify(end, plan[end.size], timeout)
     total = sum(len(each) for each in plan.values())

@@ -9,6 +9,8 @@
     undefined      nothing is sent or reduced into before it holds a value
     result         every chunk ends with the contributors that the collective asks for,
                    each exactly once
+    agreement      ranks that end with the same result have merged it in the same way, so that
+                   rounding gives all of them the same bits
     order          operands meet in rank order, if the program claims so
 
 The proof covers all inputs, lengths and timings: contributors are tracked as expression
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isinf
 
 from refcoll.interpreters.delivery import (
     CAPACITIES,
@@ -34,8 +37,12 @@ from refcoll.programs import Program
 from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices
 
 VERDICTS = (
-    "bounds", "race", "matching", "deadlock", "undefined", "result", "order",
+    "bounds", "race", "matching", "deadlock", "undefined", "result", "agreement", "order",
 )  # fmt: skip
+
+
+_SHOWN = 8
+"""Failures that a report lists; one fault often shows in many places."""
 
 
 @dataclass
@@ -50,8 +57,16 @@ class Report:
     """Whether both ends of every message have the same step number."""
     in_rank_order: bool = True
     """Whether every wanted result has its operands in rank order."""
-    values: list[dict[int, Expression]] = field(default_factory=list)
+    values: list[dict[int, Expression]] = field(default_factory=list, repr=False)
     """Per rank, what each chunk ends with."""
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.title} is right"
+        shown = [str(failure) for failure in self.failures[:_SHOWN]]
+        more = len(self.failures) - len(shown)
+        lines = [*shown, *([f"... and {more} more like these"] if more else [])]
+        return "\n  ".join([f"{self.title} is wrong:", *lines])
 
     @property
     def ok(self) -> bool:
@@ -63,10 +78,9 @@ class Report:
         return any(failure.verdict == verdict for failure in self.failures)
 
     def raise_for_failures(self) -> None:
-        """Raise ScheduleError with all failures, if there are any."""
+        """Raise ScheduleError with the first failures, if there are any."""
         if self.failures:
-            listed = "\n  ".join(str(failure) for failure in self.failures)
-            raise ScheduleError(f"{self.title} is wrong:\n  {listed}")
+            raise ScheduleError(str(self))
 
 
 def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
@@ -85,7 +99,8 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
         try:
             run.play(capacity)
         except DeadlockError as error:
-            stuck.append(Failure("deadlock", f"with room for {capacity:g} messages: {error}"))
+            room = "any number of" if isinf(capacity) else f"{capacity:g}"
+            stuck.append(Failure("deadlock", f"with room for {room} messages: {error}"))
             continue
         except UnmatchedError as error:
             run.failures.append(Failure("matching", str(error)))
@@ -167,6 +182,8 @@ class _Run(Symbols):
                 wanted = self.program.after(rank, chunk)
                 if wanted is not None:
                     self._judge_chunk(rank, chunk, wanted)
+        if not self.failures:
+            self._judge_agreement()
         if self.program.collective.synchronises:
             self._judge_barrier()
         claims = self.program.claims
@@ -185,6 +202,17 @@ class _Run(Symbols):
                 Failure("result", f"at the end chunk {chunk} on rank {rank} {wrong}")
             )
         self.in_rank_order &= value.in_rank_order
+
+    def _judge_agreement(self) -> None:
+        """One expression is one object, so the same bits for any input are the same object."""
+        for chunk in range(self.program.chunks):
+            holders = [r for r in range(self.program.size) if self.program.after(r, chunk)]
+            values = [self.memory[rank][chunk] for rank in holders]
+            for rank, value in zip(holders, values, strict=True):
+                if value is not values[0]:
+                    said = f"chunk {chunk} is {value} on rank {rank}"
+                    first = f"{values[0]} on rank {holders[0]}"
+                    self.failures.append(Failure("agreement", f"{said}, but {first}"))
 
     def _judge_barrier(self) -> None:
         everyone = (1 << self.program.size) - 1

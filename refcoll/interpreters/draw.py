@@ -35,7 +35,7 @@ def draw(program: Program) -> str:
     for number in story.numbers:
         caption = _MERGING if _merges(program, number) else _COPYING
         if caption != told and not program.collective.synchronises:
-            rows.append(f"{story.finished()}{caption}" if told else caption)
+            rows += [line for line in (told and story.finished(), caption) if line]
             told = caption
         rows += story.step(number)
     return "\n".join([*lines, *_table(rows), "", *_summary(program)])
@@ -99,7 +99,9 @@ def _summary(program: Program) -> Iterator[str]:
     """What it took, for the rank that did most, in units of the vector."""
     unit = 60 * program.chunks
     counts = count(program, unit)
-    yield f"Done after {counts.steps} steps (the most that any rank takes)."
+    last = max(_numbers(program), default=-1) + 1
+    each = f"; no rank takes part in more than {counts.steps}" if counts.steps < last else ""
+    yield f"Done after {last} step{'' if last == 1 else 's'}{each}."
     if not program.collective.synchronises:
         most, least = max(counts.sent, counts.received) / unit, float(counts.least) / unit
         better = "no schedule can do with less" if counts.bandwidth_optimal else (
@@ -144,7 +146,7 @@ class _Story:
             for chunk in held
             if chunk.endswith("*")
         ]
-        return f"Finished by now: {', '.join(found)}.  " if 0 < len(found) <= _SHOWN else ""
+        return f"Finished by now: {', '.join(found)}." if 0 < len(found) <= _SHOWN else ""
 
     def start(self) -> list[list[str]]:
         """What each rank holds at the start."""
@@ -168,11 +170,10 @@ class _Story:
 
 def _act(action: Action, rank: int, program: Program) -> str:
     names = _names(action.chunks, program)
-    if not remote(action, rank):
-        return f"{names} (within)"
     if isinstance(action, Send):
-        return f"{names} -> {action.to}"
-    return f"{names} {'=' if isinstance(action, Copy) else '+='} {action.source}"
+        return f"{names} -> {action.to if remote(action, rank) else 'me'}"
+    source = action.source if remote(action, rank) else "me"
+    return f"{names} {'=' if isinstance(action, Copy) else '+='} {source}"
 
 
 def _names(chunks: Chunks, program: Program) -> str:
@@ -205,10 +206,13 @@ def _table(rows: Sequence[Sequence[str] | str]) -> Iterator[str]:
     cells = [row for row in rows if not isinstance(row, str)]
     widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
     rule = "-+-".join("-" * width for width in widths)
+    ruled = True
     for row in rows:
         if isinstance(row, str):
-            yield from ("", row)
+            yield from ("", row) if ruled else (row,)
+            ruled = False
             continue
+        ruled = True
         if row[0] and not row[0].startswith("after"):
             yield rule
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

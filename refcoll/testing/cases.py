@@ -26,10 +26,8 @@ class Case:
     def title(self, ranks: int) -> str:
         """The case in words."""
         merging = f" {self.op}" if self.op else ""
-        return (
-            f"{self.algorithm} {self.collective} on {ranks} ranks, "
-            f"n={self.count} {self.dtype}{merging}"
-        )
+        on = "1 rank" if ranks == 1 else f"{ranks} ranks"
+        return f"{self.algorithm} {self.collective} on {on}, n={self.count} {self.dtype}{merging}"
 
 
 def cases(size: int, collective: str | None = None, algorithm: str | None = None) -> list[Case]:

@@ -292,13 +292,16 @@ def chunk_named_twice(made, steps):
 EVERYWHERE = {named(each) for each in algorithms()}
 REDUCING = {n for n in EVERYWHERE if "reduce" in n.split("-")[0]}
 COPYING = {n for n in EVERYWHERE if n.split("-")[0] in ("all_reduce", "all_gather", "broadcast")}
+COPYING = COPYING | {"reduce-reduce_scatter_gather"}
 CUT = {named(each) for each in algorithms() if right(each, 5).chunks > 1}
 """Algorithms of more than one chunk: of one, no index is wrong but out of bounds."""
 NOT_EMPTY = EVERYWHERE - {"barrier-dissemination"}
 BOTH_WAYS = {
     "all_reduce-ring", "all_reduce-hierarchical_rails", "all_reduce-double_binary_tree",
     "all_gather-ring", "reduce_scatter-ring", "reduce_scatter-pairwise", "barrier-dissemination",
-    "broadcast-chain", "reduce-chain",
+    "broadcast-chain", "reduce-chain", "all_gather-bruck", "reduce_scatter-bruck",
+    "all_gather-direct", "reduce_scatter-direct", "all_reduce-two_shot",
+    "broadcast-scatter_all_gather", "reduce-reduce_scatter_gather",
 }  # fmt: skip
 """Algorithms where a rank sends to one and receives from another in one step."""
 
@@ -325,7 +328,8 @@ FAULTS = {
     last_step_missing_everywhere: (EVERYWHERE, {"result"}, ""),
     one_step_too_many_everywhere: (
         {"reduce_scatter-ring", "reduce_scatter-pairwise", "reduce-chain", "reduce-binomial",
-         "all_reduce-recursive_doubling"},
+         "all_reduce-recursive_doubling", "reduce_scatter-bruck",
+         "reduce_scatter-direct"},
         {"result"}, "2 times",
     ),
     last_step_missing_on_one_rank: (EVERYWHERE, STUCK, ""),
@@ -337,6 +341,10 @@ FAULTS = {
     ),
     chunk_named_twice: (NOT_EMPTY, {"race"}, "names a chunk twice"),
 }  # fmt: skip
+
+
+HARMLESS = {(dropped_copy_at_both_ends, "broadcast-scatter_all_gather")}
+"""There the all-gather brings again what the scatter has brought: no loss if it does not."""
 
 
 def sample(sown, at_most=24):
@@ -353,6 +361,8 @@ def sample(sown, at_most=24):
 @pytest.mark.parametrize("each", algorithms(), ids=named)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_is_found_and_named(fault, each, size):
+    if (fault, named(each)) in HARMLESS:
+        return
     befalls, verdicts, words = FAULTS[fault]
     made = right(each, size)
     sown = sample(fault(made, steps_of(made)))
@@ -381,7 +391,22 @@ def test_every_fault_was_sown_wherever_it_applies(fault):
 
 def test_every_verdict_is_reached():
     found = set().union(*(verdicts for _, verdicts, _ in FAULTS.values()))
-    assert found | {"order"} == set(VERDICTS)
+    assert found | {"order", "agreement"} == set(VERDICTS)
+
+
+def test_ranks_that_merge_in_different_orders_do_not_agree():
+    """One step in which everyone sends to everyone and merges outwards from itself: all have
+    the sum of all, but rank 0 as x0+x1+x2 and rank 2 as x0+(x1+x2)."""
+
+    def outwards(rank, size):
+        others = [*range(rank + 1, size), *reversed(range(rank))]
+        yield *(Send(0, other) for other in others), *(Reduce(0, other) for other in others)
+
+    report = check(from_steps("all_reduce", [outwards(r, 3) for r in range(3)], chunks=1))
+    assert {failure.verdict for failure in report.failures} == {"agreement"}
+    assert report.failures[0].message == (
+        "chunk 0 is (x0+(x1+x2)) on rank 1, but ((x0+x1)+x2) on rank 0"
+    )
 
 
 def test_the_schedules_survive_taking_apart_and_putting_together():
@@ -556,7 +581,7 @@ def test_the_message_of_a_deadlock_says_what_each_rank_waits_for():
     made = from_steps("reduce", [[(Reduce(0, 1),)], [(Copy(0, 0),), (Send(0, 0),)]], 1)
     (failure,) = check(made).failures
     assert failure.verdict == "deadlock"
-    assert "rank 0 step 1 waits in Reduce(chunks=0, source=1, incoming=None)" in failure.message
+    assert "rank 0 step 1 waits in Reduce(chunks=0, source=1)" in failure.message
     assert "rank 1 step 1 waits in Copy(chunks=0, source=0)" in failure.message
     assert "Send" not in failure.message
 
@@ -564,9 +589,7 @@ def test_the_message_of_a_deadlock_says_what_each_rank_waits_for():
 def test_what_has_been_met_is_not_waited_for():
     steps = [[(Send(0, 1), Reduce(0, 1), Reduce(0, 2))], [(Send(0, 0), Reduce(0, 0))], []]
     (failure,) = check(from_steps("all_reduce", steps, 1)).failures
-    assert failure.message.endswith(
-        "rank 0 step 1 waits in Reduce(chunks=0, source=2, incoming=None)"
-    )
+    assert failure.message.endswith("rank 0 step 1 waits in Reduce(chunks=0, source=2)")
 
 
 def test_step_numbers_count_idle_steps():

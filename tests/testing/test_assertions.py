@@ -28,7 +28,9 @@ def test_all_algorithms_are_correct(size):
 
 @pytest.mark.parametrize("wrong", [TWICE, HALF])
 def test_a_wrong_program_is_named_with_a_counterexample(wrong):
-    with pytest.raises(AssertionError, match=r"all_reduce by by hand on 2 ranks is wrong:\n.*rank"):
+    with pytest.raises(
+        AssertionError, match=r"all_reduce by your steps on 2 ranks is wrong:\n.*rank"
+    ):
         assert_correct(wrong)
 
 

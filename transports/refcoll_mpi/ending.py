@@ -10,8 +10,10 @@ process has printed what it has to say.
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import time
+import traceback
 from types import TracebackType
 
 from mpi4py import MPI
@@ -34,11 +36,22 @@ def watch() -> None:
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        previous(kind, error, trace)
+        if previous is sys.__excepthook__:
+            _print(kind, error, trace)
+        else:
+            previous(kind, error, trace)
         fail()
         _end()  # now: what else runs at exit may wait for other ranks
 
     sys.excepthook = hook
+
+
+def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """The traceback in one piece, so that those of several ranks do not mix."""
+    prefix = f"[rank {MPI.COMM_WORLD.rank}] "
+    lines = "".join(traceback.format_exception(kind, error, trace)).splitlines()
+    sys.stderr.flush()
+    os.write(2, "".join(f"{prefix}{line}\n" for line in lines).encode())
 
 
 def fail() -> None:

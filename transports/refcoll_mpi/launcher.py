@@ -17,13 +17,21 @@ class WrongLauncherError(TransportError):
 
 
 def require_right_launcher(
-    size: int, library: str, environment: Mapping[str, str] = os.environ
+    library: str, size: int | None = None, environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Raise WrongLauncherError where MPI sees one process and the launcher started more."""
+    """Raise WrongLauncherError where launcher and library cannot belong together.
+
+    Before MPI starts (``size`` None) by their names: Open MPI and others do not mix, and
+    some pairs end the process when MPI starts, before it could say anything.  Afterwards,
+    where MPI sees one process and the launcher started more.
+    """
     launched = launched_size(environment)
-    if size == 1 and launched is not None and launched > 1:
+    if launched is None or launched == 1:
+        return
+    foreign = ("OMPI_COMM_WORLD_SIZE" in environment) != ("Open MPI" in library)
+    if (size is None and foreign) or size == 1:
         raise WrongLauncherError(
             f"{launcher(environment)} started {launched} processes, but mpi4py loads {library}, "
-            "which believes that each of them is alone: use the mpirun that belongs to that MPI, "
-            "for example the one in this virtual environment's bin directory"
+            "under which each of them would be alone, or fail: use the mpirun that belongs to "
+            "that MPI, for example the one in this virtual environment's bin directory"
         )

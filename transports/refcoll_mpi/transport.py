@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 
+import mpi4py
 import numpy as np
+
+if "mpi4py.MPI" not in sys.modules:
+    # Not yet: some pairs of launcher and library end the process when MPI starts.
+    mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
 from mpi4py import MPI
 
 from refcoll.transport import (
@@ -31,7 +37,10 @@ def connect(comm: MPI.Intracomm | None = None) -> MPITransport:
     Raises WrongLauncherError if the processes were started by another MPI's mpirun.
     """
     library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
-    require_right_launcher(MPI.COMM_WORLD.size, library)
+    if not MPI.Is_initialized():
+        require_right_launcher(library)
+        MPI.Init_thread(MPI.THREAD_MULTIPLE)
+    require_right_launcher(library, MPI.COMM_WORLD.size)
     ending.watch()
     return MPITransport((MPI.COMM_WORLD if comm is None else comm).Dup())
 

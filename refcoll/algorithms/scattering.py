@@ -1,0 +1,108 @@
+"""Scatter and all-gather: a broadcast of long vectors, and the reduce that mirrors it.
+
+        scatter, size 4:   0 --chunks 2,3--> 2        then a ring all-gather
+                           0 --chunk 1--> 1           of the four chunks
+                           2 --chunk 3--> 3
+
+The root cuts its vector into N chunks and hands them down a binomial tree: in the round of
+distance d a rank r that 2d divides passes the chunks r + d, ..., r + 2d - 1 to r + d, and
+so rank r ends with chunk r.  The ring all-gather does the rest.  The root sends about 2 S,
+where the binomial broadcast has it send S log2 N.
+
+The reduce is a ring reduce-scatter and the scatter backwards in time, a gather.
+(Barnett et al., Interprocessor collective communication library, 1994; Thakur, Rabenseifner
+and Gropp 2005.)
+"""
+
+from __future__ import annotations
+
+from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, log2_ceiling
+from refcoll.algorithms.ring import all_but, ring_all_gather, ring_reduce_scatter
+from refcoll.algorithms.tree import links
+from refcoll.schedule import IDLE, Copy, Schedule, Send, reverse, then
+
+
+def binomial_scatter(rank: int, size: int) -> Schedule:
+    """Rank 0's chunk r to rank r.
+
+    Chunks: N.  Depth: ceil(log2 N).  Received: my subtree's chunks.  Sent: those but mine.
+    """
+    for k in reversed(range(log2_ceiling(size))):
+        distance = 1 << k
+        # Before this round the ranks that 2 distance divides have their 2 distance chunks.
+        if rank % (2 * distance) == 0 and rank + distance < size:
+            child = rank + distance
+            yield (Send(range(child, min(child + distance, size)), child),)
+        elif rank % (2 * distance) == distance:
+            yield (Copy(range(rank, min(rank + distance, size)), rank - distance),)
+        else:
+            yield IDLE
+
+
+def scatter_all_gather_broadcast(rank: int, size: int) -> Schedule:
+    """Rank 0's vector to everyone.
+
+    Chunks: N.  Depth: ceil(log2 N) + N-1.  Sent and received: those of the scatter, and of
+    the ring all-gather.
+    """
+    return then(binomial_scatter(rank, size), ring_all_gather(rank, size))
+
+
+def reduce_scatter_gather_reduce(rank: int, size: int) -> Schedule:
+    """Everyone's vectors merged on rank 0.
+
+    Chunks: N.  Depth: ceil(log2 N) + N-1.  Sent and received: those of the ring
+    reduce-scatter, and of the scatter, swapped.
+    """
+    gather = reverse(binomial_scatter(rank, size), into=Copy)
+    return then(ring_reduce_scatter(rank, size), gather)
+
+
+def _handed_down(rank: int, size: int, lengths: Lengths) -> int:
+    """What the scatter brings to a rank: the chunks r, ..., r + (lowest set bit of r) - 1."""
+    return sum(lengths[rank : rank + (rank & -rank)])
+
+
+def _handed_on(rank: int, size: int, lengths: Lengths) -> int:
+    """What a rank passes on of it, or of everything where it is the root."""
+    return (_handed_down(rank, size, lengths) if rank else sum(lengths)) - lengths[rank]
+
+
+def _steps(rank: int, size: int) -> int:
+    return links(rank, size) + size - 1
+
+
+def _depth(size: int) -> int:
+    return log2_ceiling(size) + size - 1
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="scatter_all_gather",
+        collective="broadcast",
+        schedule=scatter_all_gather_broadcast,
+        chunks=chunk_per_rank,
+        steps=_steps,
+        depth=_depth,
+        sent=lambda rank, size, c: _handed_on(rank, size, c) + all_but(rank + 1, c),
+        received=lambda rank, size, c: _handed_down(rank, size, c) + all_but(rank, c),
+        bandwidth_optimal="N <= 2",
+        source="Barnett et al. 1994; Thakur, Rabenseifner and Gropp 2005",
+        also_known_as={
+            "Open MPI": "9 scatter_allgather_ring",
+            "MPICH": "scatter_ring_allgather",
+        },
+    ),
+    Algorithm(
+        name="reduce_scatter_gather",
+        collective="reduce",
+        schedule=reduce_scatter_gather_reduce,
+        chunks=chunk_per_rank,
+        steps=_steps,
+        depth=_depth,
+        sent=lambda rank, size, c: all_but(rank, c) + _handed_down(rank, size, c),
+        received=lambda rank, size, c: all_but(rank - 1, c) + _handed_on(rank, size, c),
+        bandwidth_optimal="N <= 2",
+        source="the broadcast, backwards in time",
+    ),
+)
