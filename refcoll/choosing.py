@@ -8,6 +8,7 @@ from refcoll.algorithms.declaration import Nodes
 from refcoll.errors import ArgumentError
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
+from refcoll.schedule import Send
 
 TYPICAL_LATENCY = 10e-6
 TYPICAL_BANDWIDTH = 4e9
@@ -18,10 +19,11 @@ TYPICAL_BANDWIDTH = 4e9
 def choose(
     collective: str, size: int, nbytes: int, root: int, nodes: Nodes | None, in_order: bool
 ) -> str:
-    """The algorithm of least alpha * depth + bytes / bandwidth, by its own claims.
+    """The algorithm of least alpha * messages + bytes / bandwidth.
 
-    The bytes are those of the busiest of a few ranks, for ``nbytes`` rounded up to a power
-    of two: a guide, which costs little.  ``in_order`` leaves only algorithms that keep rank
+    The messages are the longest chain, or all that one rank sends or receives; messages and
+    bytes are those of the busiest of a few ranks, for ``nbytes`` rounded up to a power of
+    two: a guide, which costs little.  ``in_order`` leaves only algorithms that keep rank
     order.  Raises ArgumentError if none do.
     """
     return _choose(collective, size, 1 << nbytes.bit_length(), root, nodes, in_order)
@@ -39,7 +41,8 @@ def _choose(
         traffic = max(
             max(claims.sent(rank, lengths), claims.received(rank, lengths)) for rank in ranks
         )
-        return TYPICAL_LATENCY * claims.depth + traffic / TYPICAL_BANDWIDTH
+        messages = max(claims.depth, *(_messages(made, rank) for rank in ranks))
+        return TYPICAL_LATENCY * messages + traffic / TYPICAL_BANDWIDTH
 
     candidates = [
         program(collective, each.name, size, root=root, nodes=nodes)
@@ -54,3 +57,10 @@ def _choose(
             f"not commute needs; {remedy} that the operator commutes, if it does"
         )
     return min(candidates, key=predicted).name
+
+
+def _messages(made: Program, rank: int) -> int:
+    """Messages that the rank sends, or receives, whichever are more."""
+    actions = [action for node in made.graph(rank) for action in node.actions]
+    sends = sum(isinstance(action, Send) for action in actions)
+    return max(sends, len(actions) - sends)
