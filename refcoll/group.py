@@ -67,9 +67,14 @@ class CollectivePlan:
         return self._comm._begin(lambda: self._run(timeout))
 
     def _run(self, timeout: float | None) -> Array | None:
-        self._buffers.load()
-        self._plan.run(self._comm._limit(timeout))
-        return self._buffers.store()
+        limit = self._comm._limit(timeout)
+        try:
+            self._buffers.load()
+            self._plan.run(limit)
+            return self._buffers.store()
+        except BaseException as error:  # a user's operator may raise anything, on one rank only
+            self._comm._abort(error)
+            raise
 
 
 class Group:
@@ -118,8 +123,9 @@ class Group:
     def split(self, color: int | None, key: int = 0) -> Self | None:
         """A communicator among the ranks that give the same ``color``; None for color None.
 
-        Its ranks are ordered by ``key``, then by rank here.  Raises DisagreementError on
-        every rank where one gives something else than integers, or makes another call.
+        Its ranks are ordered by ``key``, then by rank here.  Where a rank gives something
+        else than integers it raises ArgumentError; the others, and all ranks where one makes
+        another call, raise DisagreementError.
         """
         sequence = self._next()
 
@@ -170,7 +176,7 @@ class Group:
         if error is None:
             self.close()
         else:
-            self.transport.abort(f"rank {self.rank} failed: {error!r}")
+            self._abort(error)
             self._order.abandon()
 
     def __repr__(self) -> str:
@@ -240,8 +246,12 @@ class Group:
             if getattr(error, "poisons", True):
                 self._failure = error
             if not isinstance(error, RefcollError) or isinstance(error, TransportError):
-                self.transport.abort(f"rank {self.rank} failed: {error!r}")
+                self._abort(error)
             raise
+
+    def _abort(self, error: BaseException) -> None:
+        """Let the others, who may be waiting for this rank, know that it has failed."""
+        self.transport.abort(f"rank {self.rank} failed: {error!r}")
 
 
 def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:

@@ -56,6 +56,7 @@ class InOrder:
         self._tasks: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._worker: threading.Thread | None = None
         self._failed: list[Handle[Any]] = []
+        self._at_exit = False
 
     def run(self, function: Callable[[], T]) -> T:
         """Do it now, after all that was asked for before."""
@@ -65,6 +66,9 @@ class InOrder:
 
     def submit(self, function: Callable[[], T]) -> Handle[T]:
         """Do it in the background; at once where threads are not to be used."""
+        if not self._at_exit:
+            self._at_exit = True
+            atexit.register(self.close)
         if not self._threads:
             handle: Handle[T] = Handle()
             self._settle(handle, function)
@@ -73,7 +77,6 @@ class InOrder:
             # Not ThreadPoolExecutor: an exit after an error must not wait for its thread.
             self._worker = threading.Thread(target=self._work, name="refcoll", daemon=True)
             self._worker.start()
-            atexit.register(self.close)
         return self._enqueued(function)
 
     def close(self) -> None:
@@ -96,7 +99,8 @@ class InOrder:
             if join:
                 self._worker.join()
             self._worker = None
-            atexit.unregister(self.close)
+        atexit.unregister(self.close)
+        self._at_exit = False
 
     def _enqueued(self, function: Callable[[], T]) -> Handle[T]:
         handle: Handle[T] = Handle()

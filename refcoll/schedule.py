@@ -74,7 +74,6 @@ class Reduce:
         return f"Reduce(chunks={self.chunks!r}, source={self.source!r}{side})"
 
 
-Receive: TypeAlias = Copy | Reduce
 Action: TypeAlias = Send | Copy | Reduce
 Step: TypeAlias = tuple[Action, ...]
 Schedule: TypeAlias = Iterator[Step]

@@ -842,3 +842,22 @@ def test_a_failure_in_the_background_that_nobody_waits_for_is_told(capsys):
     with pytest.raises(DisagreementError, match="the ranks did not make the same call"):
         spawn(2, body, timeout=5)
     assert "nobody waited for it: the ranks did not make the same call" in capsys.readouterr().err
+
+
+def test_an_operator_that_fails_on_one_rank_leaves_nobody_waiting():
+    """The rank catches its own error and lives on; the others hear of it at once."""
+
+    def body(comm):
+        def merge(left, right):
+            return (left + right).astype(float) if comm.rank == 1 else left + right
+
+        started = time.monotonic()
+        with pytest.raises(ArgumentError if comm.rank == 1 else PeerFailedError):
+            comm.all_reduce(
+                np.arange(9), user_operator(merge, "odd", commutative=True), algorithm="ring"
+            )
+        took = time.monotonic() - started
+        time.sleep(4 * (comm.rank == 1))  # it lives on: that it ended is not what they hear
+        return took
+
+    assert max(refcoll.spawn(3, body, timeout=60)) < 3

@@ -41,7 +41,7 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: (size - 1) * c[rank],
-        bandwidth_optimal="N divides S",
+        bandwidth_optimal="always",
         source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"MPICH": "pairwise"},
     ),

@@ -267,7 +267,6 @@ CONDITIONS = {
     "nodes of equal size": lambda nodes: len(set(nodes)) == 1,
     # Two ranks on one node exchange what any two ranks must.
     "one rank on each node": lambda nodes: set(nodes) == {1} or sum(nodes) <= 2,
-    "N divides S": lambda nodes: True,
 }
 """What the declarations say, of the sizes of the nodes, where chunks can be of equal length."""
 
