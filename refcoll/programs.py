@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from refcoll.chunks import Layout, balanced, proportional
-from refcoll.collectives import Collective, checked_root
+from refcoll.collectives import Collective, Least, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.graph import Graph, chained
@@ -33,18 +33,22 @@ class Claims:
 class Program:
     """What each of ``size`` ranks, and ``helpers`` more, does to achieve ``collective``.
 
-    ``graph(rank)`` gives what a rank does; ``chunks`` is how many chunks its vector has.
+    ``steps(rank)`` gives what a rank does, or ``foreign(rank)`` where that is more than a
+    chain of steps; ``chunks`` is how many chunks its vector has.
     """
 
     name: str
     collective: Collective
     size: int
-    graph: Callable[[int], Graph]
+    steps: Callable[[int], Iterable[Step]] | None
     chunks: int
+    foreign: Callable[[int], Graph] | None = None
     root: int = 0
     helpers: int = 0
     areas: int = 1
     """Areas of ``chunks`` chunks in a rank's memory: its vector, and any scratch."""
+    result_area: int = 0
+    """The area in which the result stands at the end."""
     weights: tuple[int, ...] | None = None
     idea: str = ""
     """The algorithm in one sentence."""
@@ -56,6 +60,13 @@ class Program:
     def ranks(self) -> int:
         """All ranks, helpers included; those from ``size`` on own no input or output."""
         return self.size + self.helpers
+
+    def graph(self, rank: int) -> Graph:
+        """What ``rank`` does."""
+        if self.steps is not None:
+            return chained(self.steps(rank))
+        assert self.foreign is not None
+        return self.foreign(rank)
 
     @cached_property
     def graphs(self) -> tuple[Graph, ...]:
@@ -72,10 +83,25 @@ class Program:
         return f"{self.collective.name} by {self.name} on {ranks}"
 
     def layout(self, count: int) -> Layout:
-        """How a vector of ``count`` elements is cut for this program."""
+        """How a vector of ``count`` elements is cut for this program.
+
+        Raises ArgumentError where an all-to-all cannot be cut into equal chunks.
+        """
+        if self.collective.transposes and count % self.chunks:
+            raise ArgumentError(
+                f"count={count} must be a multiple of {self.chunks}, one equal chunk for each rank"
+            )
         if self.weights is not None and len(set(self.weights)) > 1:
             return proportional(count, self.weights)
         return balanced(count, self.chunks)
+
+    def whole(self, count: int) -> int:
+        """The least number of elements, from ``count`` on, that it can cut."""
+        return count + (-count % self.chunks if self.collective.transposes else 0)
+
+    def least(self, lengths: Sequence[int]) -> Least:
+        """Elements that some rank must send, and some rank receive, in any schedule."""
+        return self.collective.least(self.size, lengths, self.root)
 
     def owner(self, chunk: int) -> int:
         """Whose chunk it is, in a collective that scatters or gathers; else nobody's, -1."""
@@ -92,6 +118,10 @@ class Program:
         if rank >= self.size:
             return None
         return self.collective.after(rank, self.owner(chunk), self.root, self.size)
+
+    def origin(self, rank: int, chunk: int) -> int:
+        """The chunk of the inputs that chunk ``chunk`` of ``rank``'s result is made of."""
+        return rank if self.collective.transposes else chunk
 
 
 def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
@@ -116,19 +146,23 @@ def from_steps(
     root: int = 0,
     helpers: int = 0,
     areas: int = 1,
+    result_area: int = 0,
 ) -> Program:
     """A program from one list of steps a rank: your own algorithm, to check or simulate.
 
     ``steps`` has the ``helpers``, who own no input and output, last; ``areas`` is 1 plus
-    the areas of scratch.  Raises ArgumentError where collective, chunks or root make no
+    the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError where collective, chunks or root make no
     sense for so many ranks.
     """
-    graphs = tuple(chained(_checked(each, rank)) for rank, each in enumerate(steps))
-    kind, size = find_collective(collective), len(graphs) - helpers
+    lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
+    kind, size = find_collective(collective), len(lists) - helpers
     checked_root(kind, root, size)
     if chunks < 1 or (kind.scattered and chunks != size):
         wanted = f"{size}, one a rank" if kind.scattered else "at least 1"
         raise ArgumentError(f"chunks={chunks} must be {wanted}, for {collective} on {size} ranks")
+    if not 0 <= result_area < areas:
+        raise ArgumentError(f"result_area={result_area} must be one of the areas={areas}")
     return Program(
-        name, kind, size, graphs.__getitem__, chunks, root=root, helpers=helpers, areas=areas
-    )
+        name, kind, size, lists.__getitem__, chunks,
+        root=root, helpers=helpers, areas=areas, result_area=result_area,
+    )  # fmt: skip

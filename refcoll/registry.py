@@ -26,9 +26,8 @@ from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
-from refcoll.graph import Graph, chained
 from refcoll.programs import Claims, Program
-from refcoll.schedule import on_ranks
+from refcoll.schedule import Schedule, on_ranks
 
 _FAMILIES = (
     ring,
@@ -109,9 +108,8 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
     order = [(root + place) % size for place in range(size)]
     schedule = partial(algorithm.schedule, **options)
 
-    def graph(rank: int) -> Graph:
-        steps = schedule(rank, size) if root == 0 else on_ranks(order, schedule, rank)
-        return chained(steps)
+    def steps_of(rank: int) -> Schedule:
+        return schedule(rank, size) if root == 0 else on_ranks(order, schedule, rank)
 
     def place(rank: int) -> int:
         return rank if rank >= size else (rank - root) % size
@@ -129,10 +127,10 @@ def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: i
         algorithm.name,
         COLLECTIVES[algorithm.collective],
         size,
-        graph,
+        steps_of,
         algorithm.chunks(size, **options),
-        root,
-        algorithm.helpers,
+        root=root,
+        helpers=algorithm.helpers,
         weights=algorithm.weights(size, **options) if algorithm.weights else None,
         idea=_idea(algorithm),
         nodes=nodes if "nodes" in options else (),

@@ -66,7 +66,7 @@ def _row(algorithm: Algorithm, ranks: int, nodes: str | None) -> dict[str, objec
         "depth": claims.depth,
         "sent": max(claims.sent(rank, lengths) for rank in everyone) / unit,
         "received": max(claims.received(rank, lengths) for rank in everyone) / unit,
-        "least": float(made.collective.least(ranks, lengths)) / unit,
+        "least": float(max(made.least(lengths))) / unit,
         "bandwidth_optimal": algorithm.bandwidth_optimal,
         "in_rank_order": algorithm.in_rank_order,
         "also_known_as": dict(algorithm.also_known_as),

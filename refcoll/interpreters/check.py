@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isinf
 
 from refcoll.interpreters.delivery import (
@@ -32,6 +33,7 @@ from refcoll.interpreters.delivery import (
 )
 from refcoll.interpreters.expression import MIXED, Expression
 from refcoll.interpreters.legality import Failure, illegalities
+from refcoll.interpreters.proving import proof
 from refcoll.interpreters.replay import Symbols, replay
 from refcoll.programs import Program
 from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices
@@ -57,8 +59,16 @@ class Report:
     """Whether both ends of every message have the same step number."""
     in_rank_order: bool = True
     """Whether every wanted result has its operands in rank order."""
-    values: list[dict[int, Expression]] = field(default_factory=list, repr=False)
-    """Per rank, what each chunk ends with."""
+    program: Program | None = field(default=None, repr=False)
+
+    @cached_property
+    def values(self) -> list[dict[int, Expression]]:
+        """Per rank, what each chunk ends with."""
+        if self.program is None:
+            return []
+        run = _Run(self.program)
+        run.play(self.capacity)
+        return run.memory
 
     def __str__(self) -> str:
         if self.ok:
@@ -89,6 +99,9 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     A program that needs buffering is reported under ``capacity`` and fails as a deadlock
     if the first capacity given, by default rendezvous, does not suffice.
     """
+    ordered = proof(program) if not capacities or capacities[0] == 0 else None
+    if ordered is not None:
+        return Report(program.title, in_rank_order=ordered, program=program)
     report = Report(program.title, list(illegalities(program)))
     if report.failed("bounds"):
         return report
@@ -106,7 +119,7 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
             run.failures.append(Failure("matching", str(error)))
         run.judge()
         report.failures += stuck[:1] + run.failures
-        report.aligned, report.values = run.aligned, run.memory
+        report.aligned, report.program = run.aligned, program
         report.in_rank_order = run.in_rank_order
         return report
     report.failures += stuck[-1:]
@@ -159,7 +172,7 @@ class _Run(Symbols):
         source, node, position = origin
         other = self.program.graphs[source][node]
         sent = other.actions[position]
-        c = self.program.chunks
+        c = 1 if self.program.collective.transposes else self.program.chunks
         if [i % c for i in indices(action.chunks)] != [i % c for i in indices(sent.chunks)]:
             self._fail(
                 "matching",
@@ -191,28 +204,37 @@ class _Run(Symbols):
             self.failures.append(Failure("order", "operands do not meet in rank order"))
 
     def _judge_chunk(self, rank: int, chunk: int, wanted: frozenset[int]) -> None:
-        value = self.memory[rank].get(chunk)
+        value = self.memory[rank].get(self.program.result_area * self.program.chunks + chunk)
+        origin = self.program.origin(rank, chunk)
         if value is None:
             self.failures.append(Failure("result", f"chunk {chunk} on rank {rank} is empty"))
             return
         bits = sum(1 << who for who in wanted)
-        if value.members != bits or value.repeated or value.chunk != chunk:
-            wrong = _wrong(value, wanted, chunk)
+        if value.members != bits or value.repeated or value.chunk != origin:
+            wrong = _wrong(value, wanted, origin)
             self.failures.append(
                 Failure("result", f"at the end chunk {chunk} on rank {rank} {wrong}")
             )
         self.in_rank_order &= value.in_rank_order
 
     def _judge_agreement(self) -> None:
-        """One expression is one object, so the same bits for any input are the same object."""
-        for chunk in range(self.program.chunks):
-            holders = [r for r in range(self.program.size) if self.program.after(r, chunk)]
-            values = [self.memory[rank][chunk] for rank in holders]
-            for rank, value in zip(holders, values, strict=True):
-                if value is not values[0]:
+        """Ranks that end with the same contributors of a chunk hold the same bits.
+
+        One expression is one object, so the same bits for any input are the same object.
+        """
+        program = self.program
+        first: dict[tuple[int, frozenset[int]], tuple[int, Expression]] = {}
+        for rank in range(program.size):
+            for chunk in range(program.chunks):
+                wanted = program.after(rank, chunk)
+                if wanted is None or program.collective.transposes:
+                    continue
+                value = self.memory[rank][program.result_area * program.chunks + chunk]
+                other, held = first.setdefault((chunk, wanted), (rank, value))
+                if value is not held:
                     said = f"chunk {chunk} is {value} on rank {rank}"
-                    first = f"{values[0]} on rank {holders[0]}"
-                    self.failures.append(Failure("agreement", f"{said}, but {first}"))
+                    failure = Failure("agreement", f"{said}, but {held} on rank {other}")
+                    self.failures.append(failure)
 
     def _judge_barrier(self) -> None:
         everyone = (1 << self.program.size) - 1

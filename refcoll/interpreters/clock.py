@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from refcoll.chunks import Layout
+from refcoll.interpreters import lockstep
 from refcoll.interpreters.delivery import (
     CAPACITIES,
     DeadlockError,
@@ -30,6 +31,7 @@ from refcoll.interpreters.delivery import (
     Started,
     deliver,
 )
+from refcoll.interpreters.table import table
 from refcoll.programs import Program
 from refcoll.schedule import Action, Reduce, Send, indices, remote
 
@@ -49,6 +51,11 @@ def finish_times(program: Program, layout: Layout, rates: Rates) -> list[float]:
 
     Raises DeadlockError for a program that waits for ever however much is buffered.
     """
+    if (rounds := table(program)) is not None:
+        return lockstep.finish_times(
+            rounds, program.ranks, layout, rates.alpha, rates.beta, rates.gamma,
+            one_port=rates.ports == "one",
+        )  # fmt: skip
     for capacity in CAPACITIES[:-1]:
         try:
             return _play(program, layout, rates, capacity)

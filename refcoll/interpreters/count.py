@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import ceil
+
+import numpy as np
 
 from refcoll.chunks import Layout, runs
 from refcoll.graph import Graph
 from refcoll.interpreters.clock import Rates, finish_times
+from refcoll.interpreters.lockstep import message_sizes, scattered, staged
+from refcoll.interpreters.table import Round, table
 from refcoll.programs import Program
 from refcoll.schedule import Send, indices, reduced_chunks, remote
 
@@ -44,8 +48,12 @@ class Counts:
     """The longest chain of dependent messages: latency where a rank has several ports."""
     rounds: int = 0
     """Rounds at one send and one receive a rank a round, in the schedule's own order."""
-    least: Fraction = Fraction(0)
-    """Elements that some rank must send, and some rank receive, in any schedule."""
+    least_sent: Fraction = Fraction(0)
+    """Elements that some rank must send, in any schedule."""
+    least_received: Fraction = Fraction(0)
+    """Elements that some rank must receive, in any schedule."""
+    least_rounds: int = 0
+    """Rounds at one send and one receive a rank a round, in any schedule."""
 
     @property
     def steps(self) -> int:
@@ -63,9 +71,19 @@ class Counts:
         return max(rank.received for rank in self.ranks)
 
     @property
+    def least(self) -> Fraction:
+        """Elements that some rank must send or receive, in any schedule."""
+        return max(self.least_sent, self.least_received)
+
+    @property
     def bandwidth_optimal(self) -> bool:
         """Whether the busiest rank sends and receives what some rank must, in whole elements."""
         return max(self.sent, self.received) == ceil(self.least)
+
+    @property
+    def latency_optimal(self) -> bool:
+        """Whether it takes the rounds that any schedule must, at one message each way a round."""
+        return self.rounds == self.least_rounds
 
 
 def count(program: Program, elements: int | Layout) -> Counts:
@@ -74,12 +92,16 @@ def count(program: Program, elements: int | Layout) -> Counts:
     Raises a ScheduleError where sends and receives do not match.
     """
     layout = elements if isinstance(elements, Layout) else program.layout(elements)
-    counts = Counts([RankCounts() for _ in program.graphs])
-    for rank, graph in enumerate(program.graphs):
-        _count_rank(rank, graph, layout, counts)
+    counts = Counts([RankCounts() for _ in range(program.ranks)])
+    if (rounds := table(program)) is not None:
+        _count_rounds(rounds, layout, counts)
+    else:
+        for rank, graph in enumerate(program.graphs):
+            _count_rank(rank, graph, layout, counts)
     counts.depth = _last(program, layout, Rates(alpha=1))
     counts.rounds = _last(program, layout, Rates(alpha=1, ports="one"))
-    counts.least = program.collective.least(program.size, layout.lengths)
+    counts.least_sent, counts.least_received = program.least(layout.lengths)
+    counts.least_rounds = program.collective.least_rounds(program.size)
     return counts
 
 
@@ -106,6 +128,31 @@ def _count_rank(rank: int, graph: Graph, layout: Layout, counts: Counts) -> None
             else:
                 mine.messages_received += 1
                 mine.received += size
+
+
+def _count_rounds(rounds: Sequence[Round], layout: Layout, counts: Counts) -> None:
+    """The same for an aligned program, a round of all ranks at once."""
+    ranks = len(counts.ranks)
+    columns = {each.name: np.zeros(ranks, np.int64) for each in fields(RankCounts)}
+    links = np.zeros(ranks * ranks, np.int64)
+    used: set[int] = set()
+    for each in rounds:
+        far, size = each.remote, message_sizes(each, layout)
+        source, to = each.source[far], each.to[far]
+        columns["steps"][np.union1d(source, to)] += 1
+        np.add.at(columns["messages_sent"], source, 1)
+        np.add.at(columns["messages_received"], to, 1)
+        np.add.at(columns["sent"], source, size[far])
+        np.add.at(columns["received"], to, size[far])
+        np.add.at(columns["staged"], source, (size * staged(each))[far])
+        np.add.at(columns["packed"], source, (size * scattered(each, each.sent))[far])
+        np.add.at(columns["packed"], to, (size * scattered(each, each.written))[far])
+        np.add.at(links, source * ranks + to, size[far])
+        used.update((source * ranks + to).tolist())
+    counts.links.update({divmod(link, ranks): int(links[link]) for link in sorted(used)})
+    for name, column in columns.items():
+        for rank, value in zip(counts.ranks, column.tolist(), strict=True):
+            setattr(rank, name, value)
 
 
 def _elements(named: Sequence[int], layout: Layout) -> int:

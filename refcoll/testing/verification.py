@@ -88,7 +88,7 @@ class _Run:
             steps=[claims.steps(rank) for rank in ranks],
             sent=[claims.sent(rank, lengths) * itemsize for rank in ranks],
             received=[claims.received(rank, lengths) * itemsize for rank in ranks],
-            least=self.program.collective.least(self.comm.size, lengths) * itemsize,
+            least=[each * itemsize for each in self.program.least(lengths)],
         )
 
     def _run(self) -> list[Sight]:

@@ -100,8 +100,7 @@ def steps_of(made):
 
 
 def rebuilt(made, steps):
-    graphs = [chained(each) for each in steps]
-    return replace(made, graph=graphs.__getitem__)
+    return replace(made, steps=steps.__getitem__)
 
 
 def places(steps, kind):

@@ -1,0 +1,103 @@
+"""Count, and tell the time of, an aligned program on arrays: a round of all ranks at once.
+
+The same as ``count`` and ``clock`` do action by action; the model is described in ``clock``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from refcoll.chunks import Layout
+from refcoll.interpreters.table import Bools, Ints, Round, waves
+
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def message_sizes(each: Round, layout: Layout) -> Ints:
+    """Elements of every message of the round."""
+    lengths = np.asarray(layout.lengths, np.int64)[each.written % len(layout.lengths)]
+    return _summed(each.row, lengths, each.source.size)
+
+
+def staged(each: Round) -> Bools:
+    """Which messages must be sent from a copy, since the sender reduces into a chunk of it."""
+    base = 1 + max(each.sent.max(initial=0), each.written.max(initial=0))
+    reduced = each.reduces[each.row]
+    into = (each.to[each.row] * base + each.written)[reduced]
+    lent = np.isin(each.source[each.row] * base + each.sent, into)
+    return _summed(each.row, lent, each.source.size) > 0
+
+
+def scattered(each: Round, chunks: Ints) -> Bools:
+    """Which messages name chunks that are not neighbours in memory."""
+    jumps = (np.diff(chunks) != 1) & (np.diff(each.row) == 0)
+    return _summed(each.row[1:], jumps, each.source.size) > 0
+
+
+def _summed(rows: Ints, values: Any, count: int) -> Ints:
+    """The sum of the values of each row, exactly."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, rows, values)
+    return sums
+
+
+def finish_times(
+    rounds: Sequence[Round],
+    ranks: int,
+    layout: Layout,
+    alpha: float,
+    beta: float,
+    gamma: float,
+    one_port: bool,
+) -> list[float]:
+    """When each rank ends its last step."""
+    ends = np.zeros(ranks)
+    for each in rounds:
+        _play(each, ends, message_sizes(each, layout), alpha, beta, gamma, one_port)
+    return [float(end) for end in ends]
+
+
+def _play(
+    each: Round, ends: Floats, size: Ints, alpha: float, beta: float, gamma: float, one_port: bool
+) -> None:
+    """One round: ``ends`` of the round before become those of this one."""
+    far = each.remote
+    source, to, cost = each.source[far], each.to[far], alpha + beta * size[far]
+    ready = np.maximum(ends[source], ends[to])
+    if one_port:
+        takes = _running_totals(source, each.place[far], cost)
+    else:
+        total = np.zeros_like(ends)
+        np.add.at(total, source, beta * size[far])
+        takes = alpha + total[source]
+    arrival = ready + takes
+    landed = ends.copy()
+    drained = np.zeros_like(ends)
+    order = np.lexsort((size[far], ready, arrival, to))
+    for wave in waves(to[order]):
+        now = order[wave]
+        at = to[now]
+        if one_port:
+            landed[at] = np.maximum(landed[at] + cost[now], arrival[now])
+        else:
+            drained[at] = np.maximum(drained[at], ready[now] + alpha) + beta * size[far][now]
+            landed[at] = np.maximum(landed[at], np.maximum(drained[at], arrival[now]))
+    np.maximum.at(landed, source, arrival)
+    if gamma:
+        np.add.at(landed, each.to, gamma * size * each.reduces)
+    ends[:] = landed
+
+
+def _running_totals(source: Ints, place: Ints, cost: Floats) -> Floats:
+    """Per message, the cost of its sender's messages up to it, in the order of its step."""
+    order = np.lexsort((place, source))
+    totals = np.empty_like(cost)
+    so_far = np.zeros(source.max(initial=0) + 1)
+    for wave in waves(source[order]):
+        now = order[wave]
+        so_far[source[now]] += cost[now]
+        totals[now] = so_far[source[now]]
+    return totals

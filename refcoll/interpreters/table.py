@@ -1,0 +1,173 @@
+"""An aligned program as arrays: what lets a million actions be counted and proved at once.
+
+In an aligned program both ends of every message have the same step number, so all ranks can
+be played in lockstep: round t is step t of every rank.  Nothing waits for anything but the
+round before, whatever a channel holds.  A round is kept as columns, one row a message, and
+the chunks of all its messages one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from refcoll.programs import Program
+from refcoll.schedule import IDLE, Copy, Send, Step, incoming_goes_left
+
+Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Step t of every rank.  Messages stand in the receiver's order of writing."""
+
+    source: Ints
+    to: Ints
+    place: Ints
+    """The send's position among the sends of its step."""
+    reduces: Bools
+    on_left: Bools
+    """Whether the incoming operand goes left, where it reduces."""
+    row: Ints
+    """Per chunk: its message."""
+    sent: Ints
+    """Per chunk: its index on the sender."""
+    written: Ints
+    """Per chunk: its index on the receiver."""
+
+    @property
+    def remote(self) -> Bools:
+        """Which messages go to another rank."""
+        return self.source != self.to
+
+
+class _Ends:
+    """One kind of action of a round, column by column."""
+
+    def __init__(self) -> None:
+        self.rank: list[int] = []
+        self.peer: list[int] = []
+        self.chunks: list[int] = []
+        self.lengths: list[int] = []
+
+    def add(self, rank: int, peer: int, chunks: Any) -> None:
+        self.rank.append(rank)
+        self.peer.append(peer)
+        if isinstance(chunks, int):
+            self.chunks.append(chunks)
+            self.lengths.append(1)
+        else:
+            self.chunks.extend(chunks)
+            self.lengths.append(len(chunks))
+
+
+_tables: WeakKeyDictionary[Program, tuple[Round, ...] | None] = WeakKeyDictionary()
+
+
+def table(program: Program) -> tuple[Round, ...] | None:
+    """The rounds of an aligned program; None where the ends of some message do not match.
+
+    Ranks and chunks out of bounds are for the reader to refuse.
+    """
+    if program not in _tables:
+        _tables[program] = _made(program)
+    return _tables[program]
+
+
+def _made(program: Program) -> tuple[Round, ...] | None:
+    if program.steps is None:
+        return None
+    rounds: list[Round] = []
+    ranks = range(program.ranks)
+    for steps in zip_longest(*(program.steps(rank) for rank in ranks), fillvalue=IDLE):
+        made = _round(steps, program.ranks)
+        if made is None:
+            return None
+        if made.source.size:
+            rounds.append(made)
+    return tuple(rounds)
+
+
+def _round(steps: Sequence[Step], ranks: int) -> Round | None:
+    sends, receives = _Ends(), _Ends()
+    places: list[int] = []
+    reduces: list[bool] = []
+    left: list[bool] = []
+    for rank, step in enumerate(steps):
+        place = 0
+        for action in step:
+            if isinstance(action, Send):
+                sends.add(rank, action.to, action.chunks)
+                places.append(place)
+                place += 1
+            else:
+                receives.add(rank, action.source, action.chunks)
+                merging = not isinstance(action, Copy)
+                reduces.append(merging)
+                left.append(merging and incoming_goes_left(action, rank))  # type: ignore[arg-type]
+    return _matched(sends, receives, places, reduces, left, ranks)
+
+
+def _matched(
+    sends: _Ends,
+    receives: _Ends,
+    places: list[int],
+    reduces: list[bool],
+    left: list[bool],
+    ranks: int,
+) -> Round | None:
+    """The k-th send a -> b of the round with the k-th receive at b from a, if they all fit."""
+    if len(sends.rank) != len(receives.rank):
+        return None
+    source, to = np.array(sends.rank, np.int64), np.array(sends.peer, np.int64)
+    at, origin = np.array(receives.rank, np.int64), np.array(receives.peer, np.int64)
+    by_channel = np.argsort(source * ranks + to, kind="stable")
+    wanted = np.argsort(origin * ranks + at, kind="stable")
+    which = np.empty_like(by_channel)
+    which[wanted] = by_channel  # which[i]: the send that receive i meets
+    same_ends = np.array_equal(source[which], origin) and np.array_equal(to[which], at)
+    lengths = np.array(sends.lengths, np.int64)
+    if not same_ends or not np.array_equal(lengths[which], receives.lengths):
+        return None
+    chunk_of_send = np.array(sends.chunks, np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    row = np.repeat(np.arange(at.size), lengths[which])
+    within = np.arange(row.size) - np.repeat(
+        np.concatenate([[0], np.cumsum(lengths[which])])[:-1].astype(np.int64), lengths[which]
+    )
+    return Round(
+        source=origin,
+        to=at,
+        place=np.array(places, np.int64)[which],
+        reduces=np.array(reduces, np.bool_),
+        on_left=np.array(left, np.bool_),
+        row=row,
+        sent=chunk_of_send[starts[which][row] + within],
+        written=np.array(receives.chunks, np.int64),
+    )
+
+
+def waves(keys: Ints) -> Iterator[Ints]:
+    """Row numbers in groups: first every key's first row, then every key's second, ...
+
+    >>> [list(map(int, wave)) for wave in waves(np.array([5, 7, 5, 5]))]
+    [[0, 1], [2], [3]]
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if keys.size else keys
+    starts = np.flatnonzero(first)
+    turn = np.arange(keys.size) - np.repeat(starts, np.diff([*starts, keys.size]))
+    for number in range(int(turn.max(initial=-1)) + 1):
+        yield np.sort(order[turn == number])
+
+
+def offsets(lengths: Sequence[int]) -> list[int]:
+    """Where each of consecutive pieces begins."""
+    return [0, *accumulate(lengths)][:-1]
