@@ -20,9 +20,10 @@ from refcoll.interpreters.draw import draw
 from refcoll.interpreters.simulate import simulate
 from refcoll.operators import Operator, user_operator
 from refcoll.programs import Program, from_steps
-from refcoll.registry import algorithms, node_shape, program
+from refcoll.registry import algorithms, program
 from refcoll.schedule import Copy, Reduce, ScheduleError, Send
 from refcoll.spawning import spawn
+from refcoll.topology import node_shape
 
 __version__ = "0.1.0"
 

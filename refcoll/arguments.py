@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.choosing import choose
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES, checked_root
@@ -21,7 +20,8 @@ from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array, Operator, is_extension_float, kind, operator
 from refcoll.programs import Program
-from refcoll.registry import DEFAULT_SEGMENTS, checked_nodes, program
+from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
+from refcoll.topology import Topology, topology
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,10 @@ class Request:
     counts: Sequence[int] | None = None
     algorithm: str = "auto"
     accumulate: Any = None
-    nodes: Nodes | None = None
+    nodes: Sequence[Any] | Topology | None = None
     segments: int = DEFAULT_SEGMENTS
+    radix: int = DEFAULT_RADIX
+    shards: int = DEFAULT_SHARDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +68,17 @@ class Call:
             "root": self.program.root if self.program.collective.rooted else None,
             "counts": None if counts is None else list(self.layout.lengths),
             "accumulate": None if request.accumulate is None else self.dtype.name,
-            "nodes": None if request.nodes is None else [list(map(int, n)) for n in request.nodes],
+            "nodes": self._placed(),
             "segments": int(request.segments),
+            "radix": int(request.radix),
+            "shards": int(request.shards),
         }  # fmt: skip
+
+    def _placed(self) -> list[list[list[int]]]:
+        """Switches of nodes of ranks."""
+        where = self.program.topology
+        assert where is not None
+        return [[list(where.nodes[node]) for node in switch] for switch in where.switches]
 
 
 def checked(request: Request, rank: int, size: int) -> Call:
@@ -93,13 +103,14 @@ def checked(request: Request, rank: int, size: int) -> Call:
 def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:
     """The program that the caller names, or the one for "auto"; it must suit the operator."""
     collective, name = request.collective, request.algorithm
-    root, segments = _integer(request.root, "root"), _integer(request.segments, "segments")
+    root = _integer(request.root, "root")
+    cut = {key: _integer(getattr(request, key), key) for key in ("segments", "radix", "shards")}
     checked_root(COLLECTIVES[collective], root, size)
-    nodes = None if request.nodes is None else checked_nodes(request.nodes, size)
+    nodes = topology(request.nodes, size)
     in_order = COLLECTIVES[collective].reduces and not op.commutative
     if name == "auto":
         name = choose(collective, size, nbytes, root, nodes, in_order)
-    made = program(collective, name, size, root=root, nodes=nodes, segments=segments)
+    made = program(collective, name, size, root=root, nodes=nodes, **cut)
     _require_runnable(made, op, in_order)
     return made
 

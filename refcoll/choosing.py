@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.errors import ArgumentError
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
 from refcoll.schedule import Send
+from refcoll.topology import Topology
 
 TYPICAL_LATENCY = 10e-6
 TYPICAL_BANDWIDTH = 4e9
@@ -17,7 +17,7 @@ TYPICAL_BANDWIDTH = 4e9
 
 
 def choose(
-    collective: str, size: int, nbytes: int, root: int, nodes: Nodes | None, in_order: bool
+    collective: str, size: int, nbytes: int, root: int, nodes: Topology | None, in_order: bool
 ) -> str:
     """The algorithm of least alpha * messages + bytes / bandwidth.
 
@@ -31,7 +31,7 @@ def choose(
 
 @lru_cache(maxsize=4096)
 def _choose(
-    collective: str, size: int, nbytes: int, root: int, nodes: Nodes | None, in_order: bool
+    collective: str, size: int, nbytes: int, root: int, nodes: Topology | None, in_order: bool
 ) -> str:
     ranks = sorted({0, 1 % size, size // 2, size - 1})
 
@@ -47,7 +47,7 @@ def _choose(
     candidates = [
         program(collective, each.name, size, root=root, nodes=nodes)
         for each in algorithms(collective)
-        if not each.helpers and ((each.in_rank_order and root == 0) or not in_order)
+        if each.sizes.holds(size) and ((each.in_rank_order and root == 0) or not in_order)
     ]
     if not candidates:
         where = f" with root={root}" if root else ""

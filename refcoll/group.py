@@ -22,7 +22,8 @@ from refcoll.errors import (
 from refcoll.inorder import Handle, InOrder
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array, Operator
-from refcoll.registry import DEFAULT_SEGMENTS
+from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS
+from refcoll.topology import Topology
 from refcoll.transport import Transport
 
 DEFAULT_TIMEOUT = 300.0
@@ -104,18 +105,21 @@ class Group:
         out: Array | None = None,
         algorithm: str = "auto",
         accumulate: Any = None,
-        nodes: Nodes | None = None,
+        nodes: Sequence[Any] | Topology | None = None,
         segments: int = DEFAULT_SEGMENTS,
+        radix: int = DEFAULT_RADIX,
+        shards: int = DEFAULT_SHARDS,
     ) -> CollectivePlan:
         """Prepare a collective on these arrays, to be run many times.
 
-        ``nodes`` and ``segments`` override which ranks a hierarchical algorithm takes to
-        share a node, and how deep a pipelined one cuts.
+        ``nodes`` overrides which ranks a hierarchical algorithm takes to share a node, and
+        may say which nodes share a switch; ``segments``, ``radix`` and ``shards`` are for
+        pipelined algorithms, wide ones and parameter servers (see ``refcoll.program``).
         """
         request = Request(
             collective=collective, x=x, op=op, root=root, out=out, counts=counts,
             algorithm=algorithm, accumulate=accumulate, nodes=nodes or self.nodes,
-            segments=segments,
+            segments=segments, radix=radix, shards=shards,
         )  # fmt: skip
         sequence = self._next()
         return self._do(lambda: CollectivePlan(self, request, sequence))

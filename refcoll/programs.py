@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from refcoll.algorithms.declaration import Nodes
 from refcoll.chunks import Layout, balanced, proportional
 from refcoll.collectives import Collective, Least, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.graph import Graph, chained
 from refcoll.schedule import Action, Step
+from refcoll.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Claims:
     sent: Callable[[int, Sequence[int]], int]
     received: Callable[[int, Sequence[int]], int]
     in_rank_order: bool
+    bounds: tuple[str, ...] = ()
+    """What is an upper bound, of "steps", "depth", "sent" and "received"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +56,19 @@ class Program:
     weights: tuple[int, ...] | None = None
     idea: str = ""
     """The algorithm in one sentence."""
-    nodes: Sequence[Sequence[int]] = ()
-    """Which ranks share a node, where the program depends on it."""
+    topology: Topology | None = None
+    """Where the ranks are, if that is known."""
     claims: Claims | None = None
 
     @property
     def ranks(self) -> int:
         """All ranks, helpers included; those from ``size`` on own no input or output."""
         return self.size + self.helpers
+
+    @property
+    def nodes(self) -> Nodes:
+        """Which ranks share a node; empty if that is not known."""
+        return self.topology.nodes if self.topology else ()
 
     def graph(self, rank: int) -> Graph:
         """What ``rank`` does."""

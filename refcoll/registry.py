@@ -3,44 +3,79 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from operator import index
 from typing import Any
 
 from refcoll.algorithms import (
     all_gather,
     all_pairs,
+    all_to_all,
     barrier,
+    binary_tree,
+    bine,
     chain,
+    circulant,
+    composition,
+    doubling_gather,
     double_tree,
+    half_folding,
     hierarchical,
+    in_network,
+    knomial,
+    linear,
+    multiplying,
+    neighbor,
+    parallel_trees,
     parameter_server,
     recursive,
     reduce_scatter,
     ring,
+    scan,
     scattering,
+    segmented_ring,
+    swing,
+    three_levels,
     tree,
 )
-from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes
+from refcoll.algorithms.composition import composed
+from refcoll.algorithms.declaration import Algorithm, Lengths
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.programs import Claims, Program
-from refcoll.schedule import Schedule, on_ranks
+from refcoll.schedule import Schedule, on_ranks, renumbered
+from refcoll.topology import Topology, topology
 
 _FAMILIES = (
     ring,
+    segmented_ring,
     tree,
+    knomial,
+    linear,
     chain,
+    binary_tree,
     double_tree,
     recursive,
+    half_folding,
+    multiplying,
+    doubling_gather,
+    swing,
+    bine,
     hierarchical,
+    three_levels,
     reduce_scatter,
     all_gather,
+    neighbor,
+    parallel_trees,
     all_pairs,
     scattering,
+    circulant,
     parameter_server,
+    in_network,
+    all_to_all,
+    scan,
     barrier,
 )
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
@@ -50,6 +85,8 @@ ALGORITHMS: dict[tuple[str, str], Algorithm] = {
 }
 DEFAULT_SEGMENTS = 8
 """Pipeline depth where none is asked for."""
+DEFAULT_RADIX = 4
+DEFAULT_SHARDS = 1
 
 
 def algorithms(collective: str | None = None, name: str | None = None) -> list[Algorithm]:
@@ -62,18 +99,20 @@ def algorithms(collective: str | None = None, name: str | None = None) -> list[A
 
 
 def find(collective: str, name: str) -> Algorithm:
-    """The algorithm of that name.  Raises ArgumentError, naming those that there are."""
+    """The algorithm of that name.  Raises ArgumentError, naming those that there are.
+
+    An all-reduce may also be named "A+B": reduce-scatter A, then all-gather B.
+    """
     find_collective(collective)
+    if isinstance(name, str) and "+" in name and collective == "all_reduce":
+        first, _, second = name.partition("+")
+        return composed(find("reduce_scatter", first), find("all_gather", second))
     if not isinstance(name, str) or (collective, name) not in ALGORITHMS:
-        names = (each.name for each in algorithms(collective))
+        names = ", ".join(sorted(each.name for each in algorithms(collective)))
         raise ArgumentError(
-            f"algorithm={name!r} does not exist for {collective}; there are {_listed(names)}"
+            f"algorithm={name!r} does not exist for {collective}; there are {names}"
         )
     return ALGORITHMS[collective, name]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def program(
@@ -82,66 +121,103 @@ def program(
     size: int,
     *,
     root: int = 0,
-    nodes: Nodes | None = None,
+    nodes: Sequence[Any] | Topology | None = None,
     segments: int = DEFAULT_SEGMENTS,
+    radix: int = DEFAULT_RADIX,
+    shards: int = DEFAULT_SHARDS,
 ) -> Program:
     """The algorithm on ``size`` ranks: what every interpreter reads.
 
-    ``root`` is for broadcast and reduce; ``nodes`` (by default one node) for hierarchical
-    algorithms; ``segments`` for pipelined ones.  Raises ArgumentError for a name or a value
-    that does not exist.
+    ``root`` is for the collectives that have one; ``nodes``, lists of ranks, or of such
+    lists for nodes that share a switch, by default one node, for hierarchical algorithms
+    and for counting by link; ``segments`` for pipelined ones, ``radix`` for wide ones,
+    ``shards`` for parameter servers.  Raises ArgumentError for a name or a value that does
+    not exist, and for a size that the algorithm is not defined for.
     """
     algorithm = find(collective, name)
     if size < 1:
         raise ArgumentError(f"size={size} must be at least 1")
+    if not algorithm.sizes.holds(size):
+        raise ArgumentError(
+            f"size={size}: {name} {collective} is defined for {algorithm.sizes.said} only"
+        )
     checked_root(find_collective(collective), root, size)
-    if segments < 1:
-        raise ArgumentError(f"segments={segments} must be at least 1")
-    shape = (tuple(range(size)),) if nodes is None else checked_nodes(nodes, size)
-    return _bound(algorithm, size, root, shape, segments)
+    for option, value, least in (("segments", segments, 1), ("radix", radix, 2),
+                                 ("shards", shards, 1)):  # fmt: skip
+        if value < least:
+            raise ArgumentError(f"{option}={value} must be at least {least}")
+    where = topology(nodes, size)
+    given = {"segments": segments, "radix": radix, "shards": shards}
+    options = tuple((key, given[key]) for key in algorithm.options if key in given)
+    return _bound(algorithm, size, root, where, options)
 
 
 @lru_cache(maxsize=512)
-def _bound(algorithm: Algorithm, size: int, root: int, nodes: Nodes, segments: int) -> Program:
-    given: dict[str, Any] = {"nodes": nodes, "segments": segments}
-    options = {name: given[name] for name in algorithm.options}
-    order = [(root + place) % size for place in range(size)]
+def _bound(
+    algorithm: Algorithm, size: int, root: int, where: Topology, given: tuple[tuple[str, int], ...]
+) -> Program:
+    options: dict[str, Any] = dict(given)
+    options |= {key: getattr(where, key) for key in ("nodes", "switches") if key in algorithm.options}
+    kind = COLLECTIVES[algorithm.collective]
     schedule = partial(algorithm.schedule, **options)
+    turned = _Turned(root, size, kind.scattered, schedule)
 
-    def steps_of(rank: int) -> Schedule:
-        return schedule(rank, size) if root == 0 else on_ranks(order, schedule, rank)
-
-    def place(rank: int) -> int:
-        return rank if rank >= size else (rank - root) % size
-
-    def steps(rank: int) -> int:
-        return algorithm.steps(place(rank), size, **options)
-
-    def sent(rank: int, lengths: Lengths) -> int:
-        return algorithm.sent(place(rank), size, lengths, **options)
-
-    def received(rank: int, lengths: Lengths) -> int:
-        return algorithm.received(place(rank), size, lengths, **options)
+    def claimed(of: Callable[..., int]) -> Callable[[int, Lengths], int]:
+        return lambda rank, lengths: of(
+            turned.place(rank), size, turned.lengths(lengths), **options
+        )
 
     return Program(
         algorithm.name,
-        COLLECTIVES[algorithm.collective],
+        kind,
         size,
-        steps_of,
+        turned.steps,
         algorithm.chunks(size, **options),
         root=root,
-        helpers=algorithm.helpers,
+        helpers=algorithm.helpers(size, **options),
+        areas=algorithm.areas(size, **options),
+        result_area=algorithm.result_area,
         weights=algorithm.weights(size, **options) if algorithm.weights else None,
         idea=_idea(algorithm),
-        nodes=nodes if "nodes" in options else (),
+        topology=where,
         claims=Claims(
-            steps,
-            algorithm.depth(size, **options),
-            sent,
-            received,
-            algorithm.in_rank_order and root == 0,
+            steps=lambda rank: algorithm.steps(turned.place(rank), size, **options),
+            depth=algorithm.depth(size, **options),
+            sent=claimed(algorithm.sent),
+            received=claimed(algorithm.received),
+            in_rank_order=algorithm.in_rank_order and root == 0,
+            bounds=algorithm.bounds,
         ),
     )
+
+
+@dataclass(frozen=True)
+class _Turned:
+    """A schedule written for root 0, with another root: ranks, and chunks that are some
+    rank's own, are renumbered."""
+
+    root: int
+    size: int
+    scattered: bool
+    schedule: Callable[[int, int], Schedule]
+
+    def steps(self, rank: int) -> Schedule:
+        """What ``rank`` does."""
+        if self.root == 0:
+            return self.schedule(rank, self.size)
+        order = [(self.root + place) % self.size for place in range(self.size)]
+        turned = on_ranks(order, self.schedule, rank)
+        return renumbered(turned, order) if self.scattered else turned
+
+    def place(self, rank: int) -> int:
+        """The rank's number in the schedule."""
+        return rank if rank >= self.size else (rank - self.root) % self.size
+
+    def lengths(self, lengths: Lengths) -> Lengths:
+        """The chunks' lengths in the schedule's order."""
+        if not self.scattered or self.root == 0:
+            return lengths
+        return [*lengths[self.root :], *lengths[: self.root]]
 
 
 def _idea(algorithm: Algorithm) -> str:
@@ -149,32 +225,3 @@ def _idea(algorithm: Algorithm) -> str:
     described = sys.modules[algorithm.schedule.__module__], algorithm.schedule
     lines = ((each.__doc__ or "").partition("\n")[0] for each in described)
     return "\n".join(line for line in lines if not line.startswith("Chunks:"))
-
-
-def checked_nodes(nodes: Sequence[Sequence[int]], size: int) -> Nodes:
-    """The nodes as tuples.  Raises ArgumentError unless they hold each rank once."""
-    try:
-        shape = tuple(tuple(index(rank) for rank in node) for node in nodes)
-    except TypeError:
-        raise ArgumentError(f"nodes={nodes!r} must be a list of lists of ranks") from None
-    if sorted(rank for node in shape for rank in node) != list(range(size)) or () in shape:
-        raise ArgumentError(
-            f"nodes={shape} must hold each of the ranks 0 to {size - 1} once, and no empty node"
-        )
-    return shape
-
-
-def node_shape(sizes: Sequence[int]) -> Nodes:
-    """Nodes of the given sizes, filled in rank order.
-
-    >>> node_shape((2, 3))
-    ((0, 1), (2, 3, 4))
-    """
-
-    def filled() -> Iterator[tuple[int, ...]]:
-        first = 0
-        for ranks in sizes:
-            yield tuple(range(first, first + ranks))
-            first += ranks
-
-    return tuple(filled())

@@ -129,6 +129,18 @@ def on_chunks(cuts: Sequence[int], steps: Iterable[Step]) -> Schedule:
         yield tuple(replace(action, chunks=_widened(action.chunks, cuts)) for action in step)
 
 
+def renumbered(steps: Iterable[Step], chunks: Sequence[int]) -> Schedule:
+    """``steps`` on other chunks: their chunk i, in any area, becomes our chunks[i]."""
+    c = len(chunks)
+
+    def moved(named: Chunks) -> Chunks:
+        there = tuple(i // c * c + chunks[i % c] for i in indices(named))
+        return there[0] if isinstance(named, int) else there
+
+    for step in steps:
+        yield tuple(replace(action, chunks=moved(action.chunks)) for action in step)
+
+
 def then(*parts: Iterable[Step]) -> Schedule:
     """The parts one after another."""
     return chain.from_iterable(parts)

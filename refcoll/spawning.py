@@ -10,8 +10,8 @@ from refcoll.algorithms.declaration import Nodes
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
 from refcoll.group import DEFAULT_TIMEOUT
-from refcoll.registry import checked_nodes
 from refcoll.testing.inprocess import World
+from refcoll.topology import topology
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def spawn(
     """
     if size < 1:
         raise ArgumentError(f"size={size} must be at least 1")
-    world = World(size, None if nodes is None else checked_nodes(nodes, size))
+    world = World(size, None if nodes is None else topology(nodes, size).nodes)
     comms = [Communicator(world.transport(rank), timeout) for rank in range(size)]
     results: list[Any] = [None] * size
     errors: dict[int, BaseException] = {}

@@ -5,20 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from refcoll.schedule import Schedule
 
 Lengths: TypeAlias = Sequence[int]
 Nodes: TypeAlias = tuple[tuple[int, ...], ...]
-"""Which ranks share a node: each rank once, nodes in any order and of any size."""
+"""Which ranks share a node: each rank once, nodes in any order and of any size.  Likewise
+which nodes, by number, share a switch."""
+
+
+class Sizes(NamedTuple):
+    """For which numbers of ranks an algorithm is defined."""
+
+    said: str
+    holds: Callable[[int], bool]
+
+
+EVERY = Sizes("every N", lambda size: True)
+POWERS_OF_TWO = Sizes("N a power of two", lambda size: size & (size - 1) == 0)
+EVEN = Sizes("even N, and N = 1", lambda size: size == 1 or size % 2 == 0)
+
+
+def none(size: int, **options: Any) -> int:
+    """No helpers."""
+    return 0
+
+
+def one_area(size: int, **options: Any) -> int:
+    """The vector alone, no scratch."""
+    return 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Algorithm:
     """One algorithm.  Every callable also takes the keywords named in ``options``.
 
-    Every algorithm is defined for all sizes from 1.
     ``schedule(rank, size)`` is written for root 0; another root is a renumbering.
     ``steps(rank, size)``    steps of a rank that hold a message to another rank
     ``depth(size)``          the longest chain of dependent messages over all ranks
@@ -34,17 +56,35 @@ class Algorithm:
     sent: Callable[..., int]
     received: Callable[..., int]
     source: str
+    sizes: Sizes = EVERY
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
     bandwidth_optimal: str = "no"
-    """For chunks of equal length: "always", or when no schedule moves less, or "no"."""
+    """For chunks of equal length: when no schedule moves less; "always", "no", or a condition."""
+    latency_optimal: str = "no"
+    """When no schedule takes fewer rounds, at one message out and one in a rank a round."""
+    bounds: tuple[str, ...] = ()
+    """Of "steps", "depth", "sent" and "received": what is an upper bound, not a closed form."""
     options: tuple[str, ...] = ()
-    """Of "segments" (pipeline depth) and "nodes" (which ranks share a node)."""
+    """Keywords of ``OPTIONS`` that the callables take."""
     weights: Callable[..., tuple[int, ...]] | None = None
     """Relative chunk lengths, where chunks are not meant to be equal."""
-    helpers: int = 0
+    helpers: Callable[..., int] = none
     """Extra ranks, after the others, that own no input and expect no output."""
+    areas: Callable[..., int] = one_area
+    """Areas of memory: the vector and any scratch."""
+    result_area: int = 0
+    """The area in which the result stands at the end."""
     also_known_as: Mapping[str, str] = field(default_factory=dict)
+
+
+OPTIONS: Mapping[str, str] = {
+    "segments": "into how many pieces a pipeline cuts",
+    "radix": "children, or partners plus one, of a rank",
+    "shards": "over how many servers the vector is spread",
+    "nodes": "which ranks share a node",
+    "switches": "which nodes share a switch",
+}
 
 
 def covered(starts: Sequence[int], width: int) -> int:
@@ -71,3 +111,20 @@ def one_chunk(size: int) -> int:
 def chunk_per_rank(size: int) -> int:
     """Chunks of an algorithm that gives each rank its share."""
     return size
+
+
+def log_ceiling(size: int, radix: int) -> int:
+    """The least k with radix**k >= size.
+
+    >>> [log_ceiling(n, 3) for n in (1, 2, 3, 4, 9, 10)]
+    [0, 1, 1, 2, 2, 3]
+    """
+    k, reach = 0, 1
+    while reach < size:
+        k, reach = k + 1, reach * radix
+    return k
+
+
+def one_segment_each(size: int, segments: int) -> int:
+    """Chunks of an algorithm that sends the vector in segments."""
+    return segments

@@ -1,8 +1,7 @@
 r"""Double binary tree: two pipelined trees, each for half of the vector.
 
-The first tree has its leaves on the odd ranks, the ranks 2, 6, 10, ... above them, then
-4, 12, ...; rank 0 stands above all.  The node above rank r, whose lowest set bit is b, is
-the nearest multiple of 2b that is not one of 4b, or r - b where that is not below N.
+The first tree is the in-order tree of ``binary_tree``: leaves on the odd ranks, the ranks
+2, 6, 10, ... above them, then 4, 12, ...; rank 0 above all.
 
         size 8:       0                 second tree, size 8, ranks mirrored:      7
                       |                                                           |
@@ -28,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from refcoll.algorithms.binary_tree import children, degree, depth, parent
 from refcoll.algorithms.declaration import Algorithm, Lengths, covered, log2_ceiling
 from refcoll.schedule import (
     Action,
@@ -39,34 +39,6 @@ from refcoll.schedule import (
     on_ranks,
     together,
 )
-
-
-def parent(rank: int, size: int) -> int | None:
-    """The node above ``rank``: the nearest multiple of 2b, or r - b where that is missing."""
-    if rank == 0:
-        return None
-    bit = rank & -rank
-    above = (rank ^ bit) | (bit << 1)
-    return above if above < size else rank ^ bit
-
-
-def children(rank: int, size: int) -> list[int]:
-    """The nodes below ``rank``, in rank order."""
-    span = (rank & -rank) or 1 << log2_ceiling(size)
-    near = [rank + side * (span >> k) for side in (-1, 1) for k in range(1, span.bit_length())]
-    return sorted(r for r in near if 0 < r < size and parent(r, size) == rank)
-
-
-def depth(rank: int, size: int) -> int:
-    """How far ``rank`` lies below rank 0: one, and one per level whose node exists.
-
-    At level j above mine stands the node with my bits below j + 1 cleared and bit j set.
-    """
-    if rank == 0:
-        return 0
-    low = (rank & -rank).bit_length()
-    levels = range(low, log2_ceiling(size))
-    return 1 + sum((rank >> (j + 1) << (j + 1) | 1 << j) < size for j in levels)
 
 
 def tree_all_reduce(rank: int, size: int, segments: int) -> Schedule:
@@ -114,17 +86,10 @@ def _places(rank: int, size: int) -> tuple[int, int]:
     return rank, second_tree(size).index(rank)
 
 
-def _degree(place: int, size: int) -> int:
-    """Neighbours of a place in its tree: parent, left child, right child."""
-    if place == 0:
-        return int(size > 1)
-    return 1 if place % 2 else 2 + (place + 1 < size)
-
-
 def _windows(place: int, size: int) -> list[int]:
     """The rounds in which each of the four pipelines of a place begins."""
     deepest, mine = log2_ceiling(size), depth(place, size)
-    inner = _degree(place, size) > (place > 0)
+    inner = degree(place, size) > (place > 0)
     with_children = [deepest - mine - 1, deepest + mine] if inner else []
     with_parent = [deepest - mine, deepest + mine - 1] if place else []
     return with_children + with_parent
@@ -139,7 +104,7 @@ def _traffic(rank: int, size: int, lengths: Lengths, segments: int) -> int:
     """Each half crosses each of my links in that half's tree once up and once down."""
     halves = sum(lengths[:segments]), sum(lengths[segments:])
     return sum(
-        half * _degree(place, size) for half, place in zip(halves, _places(rank, size), strict=True)
+        half * degree(place, size) for half, place in zip(halves, _places(rank, size), strict=True)
     )
 
 
@@ -155,6 +120,7 @@ ALGORITHMS = (
         received=_traffic,
         options=("segments",),
         bandwidth_optimal="N <= 2",
+        latency_optimal="N = 1",
         source="Sanders, Speck and Traff 2009; NCCL",
         also_known_as={"NCCL": "Tree"},
     ),

@@ -24,7 +24,7 @@ Rails and leaders are compositions of the flat algorithms; both need a commutati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -43,19 +43,27 @@ from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, together
 
 
+AllReduce: TypeAlias = Callable[[int, int], Schedule]
+
+
 def rails_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
     """Ring reduce-scatter within nodes, ring all-reduce on each rail, ring all-gather.
 
     Chunks: K per piece.  Steps: 2(m-1) within my node of m, 2(K-1) between K nodes.  Sent
     and received: 2(m-1)/m S within, 2(K-1)/K S/m between, where shares are equal.
     """
-    node = nodes[_home(rank, nodes)]
-    shares = _shares(len(node), nodes)
+    return rails_over(rank, nodes, ring_all_reduce, len(nodes))
+
+
+def rails_over(rank: int, nodes: Nodes, inner: AllReduce, chunks: int) -> Schedule:
+    """The same with any all-reduce, of so many ``chunks``, between the nodes."""
+    node = nodes[home(rank, nodes)]
+    cuts = shares(len(node), nodes, chunks)
     longest = max(len(each) for each in nodes) - 1
     return then(
-        padded(on_chunks(shares, on_ranks(node, ring_reduce_scatter, rank)), longest),
-        together(*_rails(rank, nodes)),
-        padded(on_chunks(shares, on_ranks(node, ring_all_gather, rank)), longest),
+        padded(on_chunks(cuts, on_ranks(node, ring_reduce_scatter, rank)), longest),
+        together(*_rails(rank, nodes, inner, chunks)),
+        padded(on_chunks(cuts, on_ranks(node, ring_all_gather, rank)), longest),
     )
 
 
@@ -65,7 +73,7 @@ def leaders_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
     Chunks: K.  Depth: 2 ceil(log2 m) + 2(K-1) for K nodes of at most m ranks.  Sent and
     received: S per link in my node's tree, 2(K-1)/K S more by a leader.
     """
-    node, leaders = nodes[_home(rank, nodes)], [each[0] for each in nodes]
+    node, leaders = nodes[home(rank, nodes)], [each[0] for each in nodes]
     longest = max(log2_ceiling(len(each)) for each in nodes)
     whole = (0, len(nodes))
     up = on_chunks(whole, on_ranks(node, binomial_reduce, rank))
@@ -74,16 +82,15 @@ def leaders_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
     return then(padded(up, longest), padded(across, 2 * (len(nodes) - 1)), padded(down, longest))
 
 
-def _rails(rank: int, nodes: Nodes) -> Iterator[Schedule]:
-    """One ring between the nodes for every piece of the vector that ``rank`` owns."""
+def _rails(rank: int, nodes: Nodes, inner: AllReduce, chunks: int) -> Iterator[Schedule]:
+    """One all-reduce between the nodes for every piece of the vector that ``rank`` owns."""
     for piece, owners in enumerate(_owners(nodes)):
         if rank in owners:
-            first = piece * len(nodes)
-            inner = range(first, first + len(nodes) + 1)
-            yield on_chunks(inner, on_ranks(owners, ring_all_reduce, rank))
+            cuts = range(piece * chunks, (piece + 1) * chunks + 1)
+            yield on_chunks(cuts, on_ranks(owners, inner, rank))
 
 
-# ---- who owns what: pieces lie between neighbouring cuts, chunks are K to a piece ---------
+# ---- who owns what: pieces lie between neighbouring cuts, and are cut again for the rails ---
 
 
 @lru_cache
@@ -97,20 +104,25 @@ def _owners(nodes: Nodes) -> list[list[int]]:
     return [[node[int(cut * len(node))] for node in nodes] for cut in _cuts(nodes)[:-1]]
 
 
-def _shares(ranks: int, nodes: Nodes) -> list[int]:
+def shares(ranks: int, nodes: Nodes, chunks: int) -> list[int]:
     """The first chunk of each of a node's ``ranks`` shares, and the end."""
     cuts = _cuts(nodes)
-    return [cuts.index(Fraction(j, ranks)) * len(nodes) for j in range(ranks + 1)]
+    return [cuts.index(Fraction(j, ranks)) * chunks for j in range(ranks + 1)]
+
+
+def weights_over(nodes: Nodes, inner: Sequence[int]) -> tuple[int, ...]:
+    """Relative lengths of the chunks: the inner ones, times the piece's width."""
+    widths = [stop - start for start, stop in pairwise(_cuts(nodes))]
+    unit = lcm(*(width.denominator for width in widths))
+    return tuple(int(width * unit) * weight for width in widths for weight in inner)
 
 
 def _weights(size: int, nodes: Nodes) -> tuple[int, ...]:
-    """Relative lengths of the chunks: a piece's width, K times."""
-    widths = [stop - start for start, stop in pairwise(_cuts(nodes))]
-    unit = lcm(*(width.denominator for width in widths))
-    return tuple(int(width * unit) for width in widths for _ in nodes)
+    return weights_over(nodes, [1] * len(nodes))
 
 
-def _home(rank: int, nodes: Nodes) -> int:
+def home(rank: int, nodes: Nodes) -> int:
+    """The number of a rank's node."""
     return next(k for k, node in enumerate(nodes) if rank in node)
 
 
@@ -118,43 +130,50 @@ def _home(rank: int, nodes: Nodes) -> int:
 
 
 def _rails_steps(rank: int, size: int, nodes: Nodes) -> int:
-    return 2 * (len(nodes[_home(rank, nodes)]) - 1) + 2 * (len(nodes) - 1)
+    return 2 * (len(nodes[home(rank, nodes)]) - 1) + 2 * (len(nodes) - 1)
 
 
-Ring: TypeAlias = Callable[[int, Lengths], int]
-"""What a ring all-reduce sends, or receives, at a place, for given lengths."""
+Traffic: TypeAlias = Callable[[int, Lengths], int]
+"""What a rank sends, or receives, in an all-reduce, for given lengths."""
 
 
-def _rails_traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Ring) -> int:
-    """A ring within the node over its shares, and one between nodes over each piece.
+def rails_traffic(
+    rank: int, nodes: Nodes, lengths: Lengths, ring: Traffic, inner: Traffic, chunks: int
+) -> int:
+    """A ring within the node over its shares, and the inner one between nodes per piece.
 
     (A reduce-scatter and an all-gather within the node move what an all-reduce does.)
     """
-    home = _home(rank, nodes)
-    node, k = nodes[home], len(nodes)
-    place, shares = node.index(rank), _shares(len(node), nodes)
-    mine = range(shares[place], shares[place + 1], k)
-    within = [sum(lengths[start:stop]) for start, stop in pairwise(shares)]
-    pieces = [lengths[first : first + k] for first in mine]
-    return ring(place, within) + sum(ring(home, piece) for piece in pieces)
+    mine = home(rank, nodes)
+    node = nodes[mine]
+    place, cuts = node.index(rank), shares(len(node), nodes, chunks)
+    within = [sum(lengths[start:stop]) for start, stop in pairwise(cuts)]
+    firsts = range(cuts[place], cuts[place + 1], chunks)
+    pieces = [lengths[first : first + chunks] for first in firsts]
+    return ring(place, within) + sum(inner(mine, piece) for piece in pieces)
 
 
-def _leaders_traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Ring) -> int:
+def _rails_traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Traffic) -> int:
+    return rails_traffic(rank, nodes, lengths, ring, ring, len(nodes))
+
+
+def _leaders_traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Traffic) -> int:
     """The whole vector up and down the tree, and for a leader a ring between nodes."""
-    home = _home(rank, nodes)
-    node = nodes[home]
+    mine = home(rank, nodes)
+    node = nodes[mine]
     place = node.index(rank)
-    between = ring(home, lengths) if place == 0 else 0
+    between = ring(mine, lengths) if place == 0 else 0
     return links(place, len(node)) * sum(lengths) + between
 
 
 def _leaders_steps(rank: int, size: int, nodes: Nodes) -> int:
-    node = nodes[_home(rank, nodes)]
+    node = nodes[home(rank, nodes)]
     place = node.index(rank)
     return 2 * links(place, len(node)) + (place == 0) * 2 * (len(nodes) - 1)
 
 
-def _largest(nodes: Nodes) -> int:
+def largest(nodes: Nodes) -> int:
+    """Ranks on the largest node."""
     return max(len(node) for node in nodes)
 
 
@@ -167,10 +186,11 @@ ALGORITHMS = (
         weights=_weights,
         options=("nodes",),
         steps=_rails_steps,
-        depth=lambda size, nodes: 2 * (_largest(nodes) - 1) + 2 * (len(nodes) - 1),
+        depth=lambda size, nodes: 2 * (largest(nodes) - 1) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_received),
         bandwidth_optimal="nodes of equal size",
+        latency_optimal="N = 1",
         source="Cho et al., BlueConnect (2019)",
     ),
     Algorithm(
@@ -180,10 +200,11 @@ ALGORITHMS = (
         chunks=lambda size, nodes: len(nodes),
         options=("nodes",),
         steps=_leaders_steps,
-        depth=lambda size, nodes: 2 * log2_ceiling(_largest(nodes)) + 2 * (len(nodes) - 1),
+        depth=lambda size, nodes: 2 * log2_ceiling(largest(nodes)) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_received),
         bandwidth_optimal="one rank on each node",
+        latency_optimal="N = 1",
         source="MPICH SMP-aware collectives",
         also_known_as={"MPICH": "smp", "SMPI": "smp_rsag"},
     ),

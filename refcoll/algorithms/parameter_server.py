@@ -1,74 +1,98 @@
-"""Parameter server: everyone sends everything to one, which sends the sum back.
+"""Parameter server: everyone sends everything to the servers, which send the sums back.
 
-        1   2   3            step 1:  the server adds the vectors of all others
+        1   2   3            step 1:  a server adds its shard of all workers' vectors
          \\  |  /                      (in rank order, so the operator need not commute)
             0                step 2:  it sends the sum to each of them
 
-Two steps whatever N, but one link carries it all: (N-1) S each way where a worker hosts
-the server (*hosted*, on rank 0; size 4: 3 S), N S where it stands alone (*alone*, an extra
-rank after the workers, with no input of its own; size 4: 4 S).  The baseline that the other
-algorithms are measured against.
+Two steps whatever N.  With one shard one link carries it all: (N-1) S each way where a
+worker hosts the server (*hosted*, on rank 0; size 4: 3 S), N S where it stands alone
+(*alone*, an extra rank after the workers, with no input of its own; size 4: 4 S).  With m
+shards server s has the m-th part s of every vector: N S/m each, and m = N hosted shards are
+the two-shot all-reduce.  The baseline that the other algorithms are measured against.
+(Li et al., Scaling distributed machine learning with the parameter server, 2014.)
 """
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, one_chunk
-from refcoll.schedule import Copy, Reduce, Schedule, Send
+from refcoll.algorithms.declaration import Algorithm, Lengths
+from refcoll.schedule import Action, Copy, Reduce, Schedule, Send
+
+_PAPER = "Li et al. 2014"
 
 
-def hosted_server_all_reduce(rank: int, size: int) -> Schedule:
-    """Rank 0 serves.  Chunks: 1.  Steps: 2.  Sent, received: (N-1) S by rank 0, S by others."""
+def hosted_servers_all_reduce(rank: int, size: int, shards: int) -> Schedule:
+    """Ranks 0, ..., m-1 serve; rank s has shard s.
+
+    Chunks: m, at most N.  Steps: 2.  Sent and received: the others' shards, S - |c_r|, and
+    by a server (N-1) |c_r| more.
+    """
     if size == 1:
         return
-    others = range(1, size)
-    if rank == 0:
-        yield tuple(Reduce(0, other) for other in others)
-        yield tuple(Send(0, other) for other in others)
-    else:
-        yield (Send(0, 0),)
-        yield (Copy(0, 0),)
+    servers = [server for server in range(min(shards, size)) if server != rank]
+    serving = rank < shards
+    # Merging outwards from my own rank keeps rank order.
+    others = [*range(rank + 1, size), *reversed(range(rank))]
+    gather: list[Action] = [Send(server, server) for server in servers]
+    gather += [Reduce(rank, other) for other in others if serving]
+    yield tuple(gather)
+    spread: list[Action] = [Send(rank, other) for other in others if serving]
+    yield (*spread, *(Copy(server, server) for server in servers))
 
 
-def lone_server_all_reduce(rank: int, size: int) -> Schedule:
-    """Rank N, beside the N workers, serves.
+def lone_servers_all_reduce(rank: int, size: int, shards: int) -> Schedule:
+    """Ranks N, ..., N+m-1, beside the N workers, serve; rank N + s has shard s.
 
-    Chunks: 1.  Steps: 2.  Sent and received: N S by the server, S by each worker.
+    Chunks: m.  Steps: 2.  Sent and received: S by each worker, N |c_s| by server s.
     """
-    server, workers = size, range(size)
-    if rank == server:
-        yield Copy(0, 0), *(Reduce(0, worker, "right") for worker in workers[1:])
-        yield tuple(Send(0, worker) for worker in workers)
+    shard, workers = rank - size, range(size)
+    if shard >= 0:
+        yield Copy(shard, 0), *(Reduce(shard, worker, "right") for worker in workers[1:])
+        yield tuple(Send(shard, worker) for worker in workers)
     else:
-        yield (Send(0, server),)
-        yield (Copy(0, server),)
+        yield tuple(Send(s, size + s) for s in range(shards))
+        yield tuple(Copy(s, size + s) for s in range(shards))
+
+
+def _hosted_traffic(rank: int, size: int, lengths: Lengths, shards: int) -> int:
+    """Everything to its server, but what is mine, and as a server mine for everyone else."""
+    if size == 1:
+        return 0
+    mine = lengths[rank] if rank < shards else 0
+    return sum(lengths) - mine + (size - 1) * mine
+
+
+def _lone_traffic(rank: int, size: int, lengths: Lengths, shards: int) -> int:
+    return sum(lengths) if rank < size else size * lengths[rank - size]
 
 
 ALGORITHMS = (
     Algorithm(
         name="parameter_server",
         collective="all_reduce",
-        schedule=hosted_server_all_reduce,
-        chunks=one_chunk,
-        steps=lambda rank, size: 2 * (size > 1),
-        depth=lambda size: 2 * (size > 1),
-        sent=lambda rank, size, c: ((size - 1) if rank == 0 else 1) * sum(c),
-        received=lambda rank, size, c: ((size - 1) if rank == 0 else 1) * sum(c),
+        schedule=hosted_servers_all_reduce,
+        chunks=lambda size, shards: min(shards, size),
+        steps=lambda rank, size, shards: 2 * (size > 1),
+        depth=lambda size, shards: 2 * (size > 1),
+        sent=_hosted_traffic,
+        received=_hosted_traffic,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        source="Li et al., Scaling distributed machine learning with the parameter server (2014)",
-        also_known_as={"Open MPI": "1 basic_linear"},
+        bandwidth_optimal="N <= 2, or a shard for every rank",
+        latency_optimal="N = 1",
+        options=("shards",),
+        source=_PAPER,
     ),
     Algorithm(
         name="parameter_server_alone",
         collective="all_reduce",
-        schedule=lone_server_all_reduce,
-        chunks=one_chunk,
-        helpers=1,
-        steps=lambda rank, size: 2,
-        depth=lambda size: 2,
-        sent=lambda rank, size, c: (size if rank == size else 1) * sum(c),
-        received=lambda rank, size, c: (size if rank == size else 1) * sum(c),
+        schedule=lone_servers_all_reduce,
+        chunks=lambda size, shards: shards,
+        helpers=lambda size, shards: shards,
+        steps=lambda rank, size, shards: 2,
+        depth=lambda size, shards: 2,
+        sent=_lone_traffic,
+        received=_lone_traffic,
         in_rank_order=True,
-        source="Li et al., Scaling distributed machine learning with the parameter server (2014)",
+        options=("shards",),
+        source=_PAPER,
     ),
 )

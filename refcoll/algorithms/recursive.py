@@ -79,17 +79,18 @@ def folded(
         yield from core(rank, size)
         return
     active = survivors(size)
-    yield _fold_in(whole, rank) if rank < 2 * extra else IDLE
+    yield from fold_in(whole, rank, size)
     yield from padded(on_ranks(active, core, rank), rounds)
-    yield _fold_out(whole, rank) if rank < 2 * extra else IDLE
+    yield from reverse(fold_in(whole, rank, size), into=Copy)
 
 
-def _fold_in(whole: Chunks, rank: int) -> tuple[Send | Reduce]:
-    return (Reduce(whole, rank - 1),) if rank % 2 else (Send(whole, rank + 1),)
-
-
-def _fold_out(whole: Chunks, rank: int) -> tuple[Send | Copy]:
-    return (Send(whole, rank - 1),) if rank % 2 else (Copy(whole, rank + 1),)
+def fold_in(whole: Chunks, rank: int, size: int) -> Schedule:
+    """The step in which the ranks that sit out give their vectors away; none for 2^k ranks."""
+    if size > power_below(size):
+        if not folding(rank, size):
+            yield IDLE
+        else:
+            yield (Reduce(whole, rank - 1),) if rank % 2 else (Send(whole, rank + 1),)
 
 
 def recursive_doubling_all_reduce(rank: int, size: int) -> Schedule:
@@ -119,6 +120,16 @@ def survivors(size: int) -> Sequence[int]:
     return [r for r in range(size) if r >= 2 * extra or r % 2]
 
 
+def reversed_bits(place: int, power: int) -> int:
+    """The number below 2^k with the bits of ``place`` in reverse order.
+
+    >>> [reversed_bits(i, 8) for i in range(8)]
+    [0, 4, 2, 6, 1, 5, 3, 7]
+    """
+    bits = _log2(power)
+    return int(f"{place:0{bits}b}"[::-1], 2) if bits else 0
+
+
 def _log2(size: int) -> int:
     return size.bit_length() - 1
 
@@ -126,7 +137,7 @@ def _log2(size: int) -> int:
 # ---- claims ----------------------------------------------------------------------------
 
 
-def _place(rank: int, size: int) -> int | None:
+def place_after_folding(rank: int, size: int) -> int | None:
     """A rank's number among the survivors; None for one that sits out."""
     extra = size - power_below(size)
     if rank >= 2 * extra:
@@ -134,40 +145,47 @@ def _place(rank: int, size: int) -> int | None:
     return rank // 2 if rank % 2 else None
 
 
-def _folding(rank: int, size: int) -> bool:
+def folding(rank: int, size: int) -> bool:
+    """Whether a rank sits out, or stands in for one that does."""
     return rank < 2 * (size - power_below(size))
 
 
-def _steps(rank: int, size: int, rounds: int) -> int:
-    core = 0 if _place(rank, size) is None else rounds
-    return core + 2 * _folding(rank, size)
+def folded_steps(rank: int, size: int, rounds: int) -> int:
+    """Steps where the survivors take ``rounds``."""
+    core = 0 if place_after_folding(rank, size) is None else rounds
+    return core + 2 * folding(rank, size)
 
 
-def _depth(size: int, rounds: int) -> int:
+def folded_depth(size: int, rounds: int) -> int:
+    """Depth where the survivors take ``rounds``."""
     return rounds + 2 * (size > power_below(size))
 
 
-def _traffic(rank: int, size: int, lengths: Lengths, core: Callable[[int], int]) -> int:
+def folded_traffic(
+    rank: int, size: int, lengths: Lengths, core: Callable[[int], int]
+) -> int:
     """The core's traffic of a survivor, and the whole vector once each way where folded."""
-    place = _place(rank, size)
-    return (core(place) if place is not None else 0) + _folding(rank, size) * sum(lengths)
+    place = place_after_folding(rank, size)
+    return (core(place) if place is not None else 0) + folding(rank, size) * sum(lengths)
 
 
 def _doubling_traffic(rank: int, size: int, lengths: Lengths) -> int:
-    return _traffic(rank, size, lengths, lambda place: _log2(size) * sum(lengths))
+    return folded_traffic(rank, size, lengths, lambda place: _log2(size) * sum(lengths))
+
+
+def halving_traffic(place: int, power: int, lengths: Lengths) -> int:
+    """All but my final chunk one way; the nested blocks around it the other way."""
+    mine = reversed_bits(place, power)
+    nested = [mine >> k << k for k in range(_log2(power))]
+    blocks = sum(sum(lengths[low : low + (1 << k)]) for k, low in enumerate(nested))
+    return sum(lengths) - lengths[mine] + blocks
 
 
 def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
-    """All but my final chunk one way; the nested blocks around it the other way."""
-
-    def core(place: int) -> int:
-        bits = _log2(size)
-        mine = int(f"{place:0{bits}b}"[::-1], 2) if bits else 0
-        nested = [mine >> k << k for k in range(bits)]
-        blocks = sum(sum(lengths[low : low + (1 << k)]) for k, low in enumerate(nested))
-        return sum(lengths) - lengths[mine] + blocks
-
-    return _traffic(rank, size, lengths, core)
+    power = power_below(size)
+    return folded_traffic(
+        rank, size, lengths, lambda place: halving_traffic(place, power, lengths)
+    )
 
 
 ALGORITHMS = (
@@ -176,12 +194,13 @@ ALGORITHMS = (
         collective="all_reduce",
         schedule=recursive_doubling_all_reduce,
         chunks=one_chunk,
-        steps=lambda rank, size: _steps(rank, size, _log2(size)),
-        depth=lambda size: _depth(size, _log2(size)),
+        steps=lambda rank, size: folded_steps(rank, size, _log2(size)),
+        depth=lambda size: folded_depth(size, _log2(size)),
         sent=_doubling_traffic,
         received=_doubling_traffic,
         in_rank_order=True,
         bandwidth_optimal="N <= 2",
+        latency_optimal="N a power of two",
         source=_PAPER,
         also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
     ),
@@ -190,13 +209,14 @@ ALGORITHMS = (
         collective="all_reduce",
         schedule=rabenseifner_all_reduce,
         chunks=power_below,
-        steps=lambda rank, size: _steps(rank, size, 2 * _log2(size)),
-        depth=lambda size: _depth(size, 2 * _log2(size)),
+        steps=lambda rank, size: folded_steps(rank, size, 2 * _log2(size)),
+        depth=lambda size: folded_depth(size, 2 * _log2(size)),
         sent=_halving_traffic,
         received=_halving_traffic,
         in_rank_order=True,
         bandwidth_optimal="N a power of two",
+        latency_optimal="N = 1",
         source=_PAPER,
-        also_known_as={"Open MPI": "6 rabenseifner", "MPICH": "reduce_scatter_allgather"},
+        also_known_as={"MPICH": "reduce_scatter_allgather", "Gloo": "halving_doubling"},
     ),
 )

@@ -1,25 +1,35 @@
-"""Scatter and all-gather: a broadcast of long vectors, and the reduce that mirrors it.
+"""Scatter, gather, and what they make: a broadcast of long vectors, and the reduce like it.
 
         scatter, size 4:   0 --chunks 2,3--> 2        then a ring all-gather
                            0 --chunk 1--> 1           of the four chunks
                            2 --chunk 3--> 3
 
-The root cuts its vector into N chunks and hands them down a binomial tree: in the round of
-distance d a rank r that 2d divides passes the chunks r + d, ..., r + 2d - 1 to r + d, and
-so rank r ends with chunk r.  The ring all-gather does the rest.  The root sends about 2 S,
-where the binomial broadcast has it send S log2 N.
+The *binomial scatter* hands chunks down a tree: in the round of distance d a rank r that 2d
+divides passes the chunks r + d, ..., r + 2d - 1 to r + d, and so rank r ends with chunk r.
+Backwards in time it is the *binomial gather*.
 
-The reduce is a ring reduce-scatter and the scatter backwards in time, a gather.
+For a *broadcast* the root cuts its vector into N chunks and scatters them; an all-gather,
+round a ring or by recursive doubling, does the rest.  The root sends about 2 S, where the
+binomial broadcast has it send S log2 N.  The *reduce* is a ring reduce-scatter and a gather.
 (Barnett et al., Interprocessor collective communication library, 1994; Thakur, Rabenseifner
 and Gropp 2005.)
 """
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, log2_ceiling
+from refcoll.algorithms.declaration import (
+    POWERS_OF_TWO,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    log2_ceiling,
+)
+from refcoll.algorithms.doubling_gather import gathered, recursive_doubling_all_gather
 from refcoll.algorithms.ring import all_but, ring_all_gather, ring_reduce_scatter
 from refcoll.algorithms.tree import links
 from refcoll.schedule import IDLE, Copy, Schedule, Send, reverse, then
+
+_PAPER = "Thakur, Rabenseifner and Gropp 2005"
 
 
 def binomial_scatter(rank: int, size: int) -> Schedule:
@@ -39,6 +49,11 @@ def binomial_scatter(rank: int, size: int) -> Schedule:
             yield IDLE
 
 
+def binomial_gather(rank: int, size: int) -> Schedule:
+    """Every rank's chunk to rank 0: the scatter backwards; sent and received swap."""
+    return reverse(binomial_scatter(rank, size), into=Copy)
+
+
 def scatter_all_gather_broadcast(rank: int, size: int) -> Schedule:
     """Rank 0's vector to everyone.
 
@@ -48,14 +63,18 @@ def scatter_all_gather_broadcast(rank: int, size: int) -> Schedule:
     return then(binomial_scatter(rank, size), ring_all_gather(rank, size))
 
 
+def scatter_doubling_broadcast(rank: int, size: int) -> Schedule:
+    """The same with a recursive doubling all-gather, for N = 2^k.  Depth: 2k."""
+    return then(binomial_scatter(rank, size), recursive_doubling_all_gather(rank, size))
+
+
 def reduce_scatter_gather_reduce(rank: int, size: int) -> Schedule:
     """Everyone's vectors merged on rank 0.
 
     Chunks: N.  Depth: ceil(log2 N) + N-1.  Sent and received: those of the ring
     reduce-scatter, and of the scatter, swapped.
     """
-    gather = reverse(binomial_scatter(rank, size), into=Copy)
-    return then(ring_reduce_scatter(rank, size), gather)
+    return then(ring_reduce_scatter(rank, size), binomial_gather(rank, size))
 
 
 def _handed_down(rank: int, size: int, lengths: Lengths) -> int:
@@ -78,6 +97,52 @@ def _depth(size: int) -> int:
 
 ALGORITHMS = (
     Algorithm(
+        name="binomial",
+        collective="scatter",
+        schedule=binomial_scatter,
+        chunks=chunk_per_rank,
+        steps=links,
+        depth=log2_ceiling,
+        sent=_handed_on,
+        received=_handed_down,
+        bandwidth_optimal="always",
+        latency_optimal="always",
+        source=_PAPER,
+        also_known_as={"Open MPI": "2 binomial", "MPICH": "binomial"},
+    ),
+    Algorithm(
+        name="binomial",
+        collective="gather",
+        schedule=binomial_gather,
+        chunks=chunk_per_rank,
+        steps=links,
+        depth=log2_ceiling,
+        sent=_handed_down,
+        received=_handed_on,
+        bandwidth_optimal="always",
+        latency_optimal="always",
+        source=_PAPER,
+        also_known_as={"Open MPI": "2 binomial", "MPICH": "binomial"},
+    ),
+    Algorithm(
+        name="scatter_doubling",
+        collective="broadcast",
+        schedule=scatter_doubling_broadcast,
+        chunks=chunk_per_rank,
+        sizes=POWERS_OF_TWO,
+        steps=lambda rank, size: links(rank, size) + log2_ceiling(size),
+        depth=lambda size: 2 * log2_ceiling(size),
+        sent=lambda rank, size, c: _handed_on(rank, size, c) + gathered(rank, size, c),
+        received=lambda rank, size, c: _handed_down(rank, size, c) + all_but(rank, c),
+        bandwidth_optimal="N = 1",
+        latency_optimal="N = 1",
+        source=_PAPER,
+        also_known_as={
+            "Open MPI": "8 scatter_allgather",
+            "MPICH": "scatter_recursive_doubling_allgather",
+        },
+    ),
+    Algorithm(
         name="scatter_all_gather",
         collective="broadcast",
         schedule=scatter_all_gather_broadcast,
@@ -87,6 +152,7 @@ ALGORITHMS = (
         sent=lambda rank, size, c: _handed_on(rank, size, c) + all_but(rank + 1, c),
         received=lambda rank, size, c: _handed_down(rank, size, c) + all_but(rank, c),
         bandwidth_optimal="N <= 2",
+        latency_optimal="N = 1",
         source="Barnett et al. 1994; Thakur, Rabenseifner and Gropp 2005",
         also_known_as={
             "Open MPI": "9 scatter_allgather_ring",
@@ -103,6 +169,7 @@ ALGORITHMS = (
         sent=lambda rank, size, c: all_but(rank, c) + _handed_down(rank, size, c),
         received=lambda rank, size, c: all_but(rank - 1, c) + _handed_on(rank, size, c),
         bandwidth_optimal="N <= 2",
+        latency_optimal="N = 1",
         source="the broadcast, backwards in time",
     ),
 )

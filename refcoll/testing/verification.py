@@ -24,7 +24,7 @@ from refcoll.interpreters.count import count
 from refcoll.interpreters.simulate import simulate
 from refcoll.operators import Array
 from refcoll.programs import Program
-from refcoll.registry import node_shape, program
+from refcoll.registry import program
 from refcoll.testing.cases import Case, cases
 from refcoll.testing.counting import Counting
 from refcoll.testing.judging import Expected, Row, Sight, judge, refuted

@@ -1,0 +1,328 @@
+"""Recursive doubling that gathers, and the reduce-scatters of halving and doubling.
+
+*Recursive doubling* all-gather, N = 2^k: in the round of distance d = 1, 2, 4, ... rank r
+exchanges all that it has, the chunks of its block of d ranks, with r XOR d.
+
+        size 4, rank 1:   round 0: gives chunk 1 to 0, gets 0
+                          round 1: gives chunks 0, 1 to 3, gets 2, 3
+
+*Recursive halving* reduce-scatter is that backwards: first half of all chunks to the far
+rank, last one chunk to the neighbour.  For other N, each even rank r < 2(N - 2^k) first
+gives its vector to r + 1, and gets its own chunk back at the end.
+
+*Recursive doubling* reduce-scatter, N = 2^k: for operators that do not commute.  In the
+round of distance d everyone exchanges, with r XOR d, all chunks but those of its block of d
+ranks: blocks that merge are neighbours.  S (log2 N - (N-1)/N) per rank instead of
+(N-1)/N S.
+
+*Butterfly* (Traff 2005): halves as Rabenseifner's all-reduce does, so operands meet in rank
+order; rank r then has the chunks of the rank with r's bits reversed, and sends them there.
+(Thakur, Rabenseifner and Gropp 2005; Traff, An improved algorithm for (non-commutative)
+reduce-scatter, 2005.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from refcoll.algorithms.declaration import (
+    POWERS_OF_TWO,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    log2_ceiling,
+)
+from refcoll.algorithms.recursive import (
+    fold_in,
+    folding,
+    halving,
+    place_after_folding,
+    power_below,
+    reversed_bits,
+    survivors,
+)
+from refcoll.algorithms.ring import all_but
+from refcoll.schedule import (
+    IDLE,
+    Action,
+    Copy,
+    Reduce,
+    Schedule,
+    Send,
+    on_chunks,
+    on_ranks,
+    padded,
+    reverse,
+    then,
+)
+
+_PAPER = "Thakur, Rabenseifner and Gropp 2005"
+
+
+def recursive_doubling_all_gather(rank: int, size: int) -> Schedule:
+    """Chunks: N = 2^k.  Steps: k.  Sent: chunk j in every round from its block on.
+
+    Received: S - |c_r|.
+    """
+    for k in range(log2_ceiling(size)):
+        # Before this round I have the chunks of my block of 2^k ranks.
+        other = rank ^ 1 << k
+        yield Send(_block(rank, k), other), Copy(_block(other, k), other)
+
+
+def recursive_halving_reduce_scatter(rank: int, size: int) -> Schedule:
+    """Chunks: N.  Steps: log2 p, two more where folded.
+
+    Sent: S less the chunk, or chunks, that a survivor ends with; folding, S or |c_(r-1)|.
+    """
+    return then(
+        fold_in(range(size), rank, size),
+        padded(_among_survivors(rank, size, _halved), log2_ceiling(power_below(size))),
+        _hand_back(rank, size),
+    )
+
+
+def recursive_doubling_reduce_scatter(rank: int, size: int) -> Schedule:
+    """Chunks: N = 2^k.  Steps: k.  Sent and received: S (k - (N-1)/N) for equal chunks."""
+    for k in range(log2_ceiling(size)):
+        # Before this round the chunks outside my block of 2^k ranks hold that block, and
+        # so does my own chunk.
+        other = rank ^ 1 << k
+        yield (
+            Send(_outside(_block(rank, k), size), other),
+            Reduce(_outside(_block(other, k), size), other),
+        )
+
+
+def butterfly_reduce_scatter(rank: int, size: int) -> Schedule:
+    """Chunks: N.  Steps: log2 p + 1, one more where folded.
+
+    Sent: S less the chunks that halving leaves me with; these too, unless they are mine; S
+    by a rank that is folded.
+    """
+    return then(
+        fold_in(range(size), rank, size),
+        padded(_among_survivors(rank, size, halving), log2_ceiling(power_below(size))),
+        _to_their_owners(rank, size),
+    )
+
+
+def _block(rank: int, k: int) -> range:
+    first = rank >> k << k
+    return range(first, first + (1 << k))
+
+
+def _outside(block: range, size: int) -> tuple[int, ...]:
+    return (*range(block.start), *range(block.stop, size))
+
+
+def _halved(rank: int, size: int) -> Schedule:
+    return reverse(recursive_doubling_all_gather(rank, size), into=Reduce)
+
+
+# ---- any N: p survivors, each with the chunks of the ranks that are folded into it --------
+
+
+def _cuts(size: int) -> list[int]:
+    """Survivor i has the chunks cuts[i], ..., cuts[i+1] - 1: its own and any folded rank's."""
+    extra = size - power_below(size)
+    return [0, *accumulate(2 if i < extra else 1 for i in range(power_below(size)))]
+
+
+def _among_survivors(rank: int, size: int, core: object) -> Schedule:
+    assert callable(core)
+    return on_chunks(_cuts(size), on_ranks(survivors(size), core, rank))
+
+
+def _hand_back(rank: int, size: int) -> Schedule:
+    if size > power_below(size):
+        if not folding(rank, size):
+            yield IDLE
+        else:
+            yield (Send(rank - 1, rank - 1),) if rank % 2 else (Copy(rank, rank + 1),)
+
+
+def _to_their_owners(rank: int, size: int) -> Schedule:
+    """Survivor i has the chunks of the survivor with i's bits reversed, and their folded."""
+    actions: list[Action] = []
+    active, source = survivors(size), _holder(rank, size)
+    if rank in active:
+        actions = [Send(chunk, chunk) for chunk in _held(rank, size) if chunk != rank]
+    if source != rank:
+        actions.append(Copy(rank, source))
+    yield tuple(actions)
+
+
+def _held(rank: int, size: int) -> range:
+    """The chunks that halving leaves a survivor with."""
+    power, cuts = power_below(size), _cuts(size)
+    place = place_after_folding(rank, size)
+    assert place is not None
+    mirror = reversed_bits(place, power)
+    return range(cuts[mirror], cuts[mirror + 1])
+
+
+def _holder(rank: int, size: int) -> int:
+    """The survivor that halving leaves with chunk ``rank``."""
+    survivor = rank if rank in survivors(size) else rank + 1
+    place = place_after_folding(survivor, size)
+    assert place is not None
+    return survivors(size)[reversed_bits(place, power_below(size))]
+
+
+# ---- claims ----------------------------------------------------------------------------
+
+
+def _merged(lengths: Lengths, size: int) -> list[int]:
+    """Lengths of the survivors' chunks."""
+    cuts = _cuts(size)
+    return [sum(lengths[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+
+
+def gathered(rank: int, size: int, lengths: Lengths) -> int:
+    """What doubling sends: chunk j in each round whose block around the rank holds it."""
+    return sum(
+        length * (log2_ceiling(size) - (rank ^ j).bit_length()) for j, length in enumerate(lengths)
+    )
+
+
+def _halving_sent(rank: int, size: int, lengths: Lengths) -> int:
+    place = place_after_folding(rank, size)
+    if place is None:
+        return sum(lengths)
+    merged = _merged(lengths, size)
+    returned = lengths[rank - 1] if folding(rank, size) else 0
+    return sum(merged) - merged[place] + returned
+
+
+def _halving_received(rank: int, size: int, lengths: Lengths) -> int:
+    place = place_after_folding(rank, size)
+    if place is None:
+        return lengths[rank]
+    folded = sum(lengths) if folding(rank, size) else 0
+    return gathered(place, power_below(size), _merged(lengths, size)) + folded
+
+
+def _doubling_sent(rank: int, size: int, lengths: Lengths) -> int:
+    return sum(
+        length * (rank ^ j).bit_length() for j, length in enumerate(lengths)
+    )  # chunk j in every round before its block is mine
+
+
+def _doubling_received(rank: int, size: int, lengths: Lengths) -> int:
+    """My partner's view of the same: what its block at distance d leaves out."""
+    rounds = range(log2_ceiling(size))
+    blocks = (_block(rank ^ 1 << k, k) for k in rounds)
+    return sum(sum(lengths) - sum(lengths[b.start : b.stop]) for b in blocks)
+
+
+def _butterfly_sent(rank: int, size: int, lengths: Lengths) -> int:
+    """Survivors send all in the end, but a chunk of their own that they are left with."""
+    if place_after_folding(rank, size) is None:
+        return sum(lengths)
+    return sum(lengths) - (lengths[rank] if rank in _held(rank, size) else 0)
+
+
+def _butterfly_received(rank: int, size: int, lengths: Lengths) -> int:
+    place, last = place_after_folding(rank, size), 0
+    if _holder(rank, size) != rank:
+        last = lengths[rank]
+    if place is None:
+        return last
+    merged, power = _merged(lengths, size), power_below(size)
+    mine = reversed_bits(place, power)
+    kept = sum(
+        sum(merged[mine >> k << k : (mine >> k << k) + (1 << k)])
+        for k in range(log2_ceiling(power))
+    )
+    return last + kept + (sum(lengths) if folding(rank, size) else 0)
+
+
+def _halving_steps(rank: int, size: int) -> int:
+    core = 0 if place_after_folding(rank, size) is None else log2_ceiling(power_below(size))
+    return core + 2 * folding(rank, size)
+
+
+def _halving_depth(size: int) -> int:
+    return log2_ceiling(power_below(size)) + 2 * (size > power_below(size))
+
+
+def _butterfly_steps(rank: int, size: int) -> int:
+    place = place_after_folding(rank, size)
+    if place is None:
+        return 2
+    held: Sequence[int] = _held(rank, size)
+    last = any(chunk != rank for chunk in held) or _holder(rank, size) != rank
+    return log2_ceiling(power_below(size)) + folding(rank, size) + last
+
+
+def _butterfly_depth(size: int) -> int:
+    """The last step is empty where all survivors are their own mirror images: p <= 2."""
+    power = power_below(size)
+    folded = size > power
+    return log2_ceiling(power) + folded + (folded or power > 2)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="recursive_doubling",
+        collective="all_gather",
+        schedule=recursive_doubling_all_gather,
+        chunks=chunk_per_rank,
+        sizes=POWERS_OF_TWO,
+        steps=lambda rank, size: log2_ceiling(size),
+        depth=log2_ceiling,
+        sent=gathered,
+        received=lambda rank, size, c: all_but(rank, c),
+        bandwidth_optimal="always",
+        latency_optimal="always",
+        source=_PAPER,
+        also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
+    ),
+    Algorithm(
+        name="recursive_halving",
+        collective="reduce_scatter",
+        schedule=recursive_halving_reduce_scatter,
+        chunks=chunk_per_rank,
+        steps=_halving_steps,
+        depth=_halving_depth,
+        sent=_halving_sent,
+        received=_halving_received,
+        bandwidth_optimal="N a power of two",
+        latency_optimal="N a power of two",
+        source=_PAPER,
+        also_known_as={"Open MPI": "2 recursive_halving", "MPICH": "recursive_halving"},
+    ),
+    Algorithm(
+        name="recursive_doubling",
+        collective="reduce_scatter",
+        schedule=recursive_doubling_reduce_scatter,
+        chunks=chunk_per_rank,
+        sizes=POWERS_OF_TWO,
+        steps=lambda rank, size: log2_ceiling(size),
+        depth=log2_ceiling,
+        sent=_doubling_sent,
+        received=_doubling_received,
+        in_rank_order=True,
+        bandwidth_optimal="N <= 2",
+        latency_optimal="always",
+        source=_PAPER,
+        also_known_as={"MPICH": "recursive_doubling"},
+    ),
+    Algorithm(
+        name="butterfly",
+        collective="reduce_scatter",
+        schedule=butterfly_reduce_scatter,
+        chunks=chunk_per_rank,
+        steps=_butterfly_steps,
+        depth=_butterfly_depth,
+        sent=_butterfly_sent,
+        received=_butterfly_received,
+        in_rank_order=True,
+        bandwidth_optimal="N <= 2",
+        latency_optimal="N <= 2",
+        source="Traff 2005",
+        also_known_as={"Open MPI": "4 butterfly"},
+    ),
+)

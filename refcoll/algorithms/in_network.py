@@ -1,0 +1,95 @@
+"""In-network reduction: switches that add, in a tree above the ranks.
+
+              8             switches 8 above 6 and 7: helpers, after the ranks, that own no
+            /   \\           input; k = 2, size 4 has 4 and 5 below 6
+           6     7          up: a switch adds what comes from below and passes it on
+          0 1   2 3         down: it passes the result to each
+
+Each rank sends S and receives S, half of what the least all-reduce by ranks alone takes:
+the arithmetic is not done by ranks, so that bound does not hold.  Depth 2 ceil(log_k N),
+one up and one down at least.  With k >= N it is one switch (NVLink SHARP).  Switch s of
+level l serves k neighbours, so operands meet in rank order.
+(Graham et al., Scalable Hierarchical Aggregation Protocol (SHARP), 2016; NCCL's CollNet and
+NVLS.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refcoll.algorithms.declaration import Algorithm, Lengths, one_chunk
+from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send
+
+
+def in_network_all_reduce(rank: int, size: int, radix: int) -> Schedule:
+    """Chunks: 1.  Depth: 2 levels.  Sent and received: S by a rank; by a switch S per link."""
+    levels = _levels(size, radix)
+    mine = next(level for level, members in enumerate(levels) if rank in members)
+    below = _children(rank, levels, mine, radix)
+    for level in range(1, len(levels)):
+        # Before this step, the members of the level below hold all ranks under them.
+        if mine == level:
+            first, *others = below
+            yield Copy(0, first), *(Reduce(0, other, "right") for other in others)
+        else:
+            yield (Send(0, _parent(rank, levels, mine, radix)),) if mine == level - 1 else IDLE
+    for level in reversed(range(1, len(levels))):
+        if mine == level:
+            yield tuple(Send(0, child) for child in below)
+        else:
+            yield (Copy(0, _parent(rank, levels, mine, radix)),) if mine == level - 1 else IDLE
+
+
+def _levels(size: int, radix: int) -> list[range]:
+    """The ranks, and above them one level of switches after another, up to a single one."""
+    levels = [range(size)]
+    while len(levels) == 1 or len(levels[-1]) > 1:
+        first = levels[-1].stop
+        levels.append(range(first, first - (-len(levels[-1]) // radix)))
+    return levels
+
+
+def _parent(rank: int, levels: Sequence[range], mine: int, radix: int) -> int:
+    return levels[mine + 1][(rank - levels[mine].start) // radix]
+
+
+def _children(rank: int, levels: Sequence[range], mine: int, radix: int) -> Sequence[int]:
+    if mine == 0:
+        return ()
+    place = rank - levels[mine].start
+    return levels[mine - 1][place * radix : (place + 1) * radix]
+
+
+def _links(rank: int, size: int, radix: int) -> tuple[int, int]:
+    """How many links a rank or switch has downwards, and upwards."""
+    levels = _levels(size, radix)
+    mine = next(level for level, members in enumerate(levels) if rank in members)
+    return len(_children(rank, levels, mine, radix)), int(mine < len(levels) - 1)
+
+
+def _steps(rank: int, size: int, radix: int) -> int:
+    down, up = _links(rank, size, radix)
+    return 2 * (down > 0) + 2 * up
+
+
+def _traffic(rank: int, size: int, lengths: Lengths, radix: int) -> int:
+    return sum(_links(rank, size, radix)) * sum(lengths)
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="in_network",
+        collective="all_reduce",
+        schedule=in_network_all_reduce,
+        chunks=lambda size, radix: one_chunk(size),
+        helpers=lambda size, radix: _levels(size, radix)[-1].stop - size,
+        steps=_steps,
+        depth=lambda size, radix: 2 * (len(_levels(size, radix)) - 1),
+        sent=_traffic,
+        received=_traffic,
+        in_rank_order=True,
+        options=("radix",),
+        source="Graham et al., SHARP (2016)",
+        also_known_as={"NCCL": "CollNet, NVLS"},
+    ),
+)

@@ -1,0 +1,182 @@
+"""Three levels: within nodes, between the nodes of a switch, between switches.
+
+        switch 0:   node 0:  0 -- 1     a rail of the first half: 0 = 2 within switch 0,
+                    node 1:  2 -- 3     4 = 6 within switch 1, and between them
+        switch 1:   node 2:  4 -- 5     0 = 4, 2 = 6, a quarter of the vector each
+                    node 3:  6 -- 7
+
+*Rails*: those of ``hierarchical``, whose all-reduces between nodes are rails again: the
+nodes of a switch take the place of the ranks of a node.  With m ranks on a node, k nodes on
+a switch and K switches a rank sends 2(m-1)/m S within its node, 2(k-1)/k S/m within its
+switch and 2(K-1)/K S/(mk) between switches.  Size 4, one rank on each node, two nodes on
+each of two switches: 0 and 1 swap halves, 0 - 2 and 1 - 3 all-reduce theirs, 0 and 1 share.
+
+*Leaders*: binomial reduce within nodes, then among the first ranks of a switch's nodes, ring
+all-reduce among the switches' first, and the broadcasts back.
+
+Nodes and switches may be of any sizes.  Both need a commutative operator.
+(The three-level form of BlueConnect, Cho et al. 2019.)
+"""
+
+from __future__ import annotations
+
+from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes, log2_ceiling
+from refcoll.algorithms.hierarchical import (
+    Traffic,
+    home,
+    largest,
+    rails_over,
+    rails_traffic,
+    weights_over,
+)
+from refcoll.algorithms.ring import all_reduce_received, all_reduce_sent, ring_all_reduce
+from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
+from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then
+
+
+def three_level_rails_all_reduce(
+    rank: int, size: int, nodes: Nodes, switches: Nodes
+) -> Schedule:
+    """Rails within and between nodes, whose inner all-reduces are rails between switches.
+
+    Chunks: per piece of the nodes, those of the rails over the switches.  Steps: 2(m-1) +
+    2(k-1) + 2(K-1).  Sent and received: as above, where shares are equal.
+    """
+
+    def between_nodes(node: int, count: int) -> Schedule:
+        return rails_over(node, switches, ring_all_reduce, len(switches))
+
+    return rails_over(rank, nodes, between_nodes, len(_inner_weights(switches)))
+
+
+def three_level_leaders_all_reduce(
+    rank: int, size: int, nodes: Nodes, switches: Nodes
+) -> Schedule:
+    """Binomial reduces up to one rank per switch, ring all-reduce, binomial broadcasts.
+
+    Chunks: K.  Depth: 2 ceil(log2 m) + 2 ceil(log2 k) + 2(K-1).  Sent and received: S per
+    link in the trees, 2(K-1)/K S more by a switch's leader.
+    """
+    groups = _groups(rank, nodes, switches)
+    whole = (0, len(switches))
+    longest = [log2_ceiling(largest(nodes)), log2_ceiling(largest(switches))]
+    up = [
+        padded(on_chunks(whole, on_ranks(group, binomial_reduce, rank)), length)
+        for group, length in zip(groups, longest, strict=True)
+    ]
+    down = [
+        padded(on_chunks(whole, on_ranks(group, binomial_broadcast, rank)), length)
+        for group, length in zip(groups, longest, strict=True)
+    ]
+    across = on_ranks(_leaders(nodes, switches), ring_all_reduce, rank)
+    return then(*up, padded(across, 2 * (len(switches) - 1)), *reversed(down))
+
+
+def _groups(rank: int, nodes: Nodes, switches: Nodes) -> tuple[list[int], list[int]]:
+    """The ranks of my node, and the first ranks of the nodes of my switch."""
+    node = home(rank, nodes)
+    switch = switches[home(node, switches)]
+    return list(nodes[node]), [nodes[each][0] for each in switch]
+
+
+def _leaders(nodes: Nodes, switches: Nodes) -> list[int]:
+    """The first rank of each switch."""
+    return [nodes[switch[0]][0] for switch in switches]
+
+
+def _inner_weights(switches: Nodes) -> tuple[int, ...]:
+    return weights_over(switches, [1] * len(switches))
+
+
+def _weights(size: int, nodes: Nodes, switches: Nodes) -> tuple[int, ...]:
+    return weights_over(nodes, _inner_weights(switches))
+
+
+# ---- claims ----------------------------------------------------------------------------
+
+
+def _rails_steps(rank: int, size: int, nodes: Nodes, switches: Nodes) -> int:
+    node = home(rank, nodes)
+    around = len(nodes[node]), len(switches[home(node, switches)]), len(switches)
+    return sum(2 * (ranks - 1) for ranks in around)
+
+
+def _rails_depth(size: int, nodes: Nodes, switches: Nodes) -> int:
+    return 2 * (largest(nodes) + largest(switches) + len(switches) - 3)
+
+
+def _rails_traffic(
+    rank: int, nodes: Nodes, switches: Nodes, lengths: Lengths, ring: Traffic
+) -> int:
+    def inner(node: int, piece: Lengths) -> int:
+        return rails_traffic(node, switches, piece, ring, ring, len(switches))
+
+    return rails_traffic(rank, nodes, lengths, ring, inner, len(_inner_weights(switches)))
+
+
+def _links(rank: int, nodes: Nodes, switches: Nodes) -> int:
+    """Links in both trees."""
+    node, leaders = _groups(rank, nodes, switches)
+    found = links(node.index(rank), len(node))
+    if rank in leaders:
+        found += links(leaders.index(rank), len(leaders))
+    return found
+
+
+def _leaders_steps(rank: int, size: int, nodes: Nodes, switches: Nodes) -> int:
+    leading = rank in _leaders(nodes, switches)
+    return 2 * _links(rank, nodes, switches) + leading * 2 * (len(switches) - 1)
+
+
+def _leaders_depth(size: int, nodes: Nodes, switches: Nodes) -> int:
+    trees = log2_ceiling(largest(nodes)) + log2_ceiling(largest(switches))
+    return 2 * trees + 2 * (len(switches) - 1)
+
+
+def _leaders_traffic(
+    rank: int, nodes: Nodes, switches: Nodes, lengths: Lengths, ring: Traffic
+) -> int:
+    leaders = _leaders(nodes, switches)
+    across = ring(leaders.index(rank), lengths) if rank in leaders else 0
+    return _links(rank, nodes, switches) * sum(lengths) + across
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="three_level_rails",
+        collective="all_reduce",
+        schedule=three_level_rails_all_reduce,
+        chunks=lambda size, nodes, switches: len(_weights(size, nodes, switches)),
+        weights=_weights,
+        options=("nodes", "switches"),
+        steps=_rails_steps,
+        depth=_rails_depth,
+        sent=lambda rank, size, c, nodes, switches: _rails_traffic(
+            rank, nodes, switches, c, all_reduce_sent
+        ),
+        received=lambda rank, size, c, nodes, switches: _rails_traffic(
+            rank, nodes, switches, c, all_reduce_received
+        ),
+        bandwidth_optimal="nodes of equal size on switches of equal size",
+        latency_optimal="N = 1",
+        source="Cho et al., BlueConnect (2019)",
+    ),
+    Algorithm(
+        name="three_level_leaders",
+        collective="all_reduce",
+        schedule=three_level_leaders_all_reduce,
+        chunks=lambda size, nodes, switches: len(switches),
+        options=("nodes", "switches"),
+        steps=_leaders_steps,
+        depth=_leaders_depth,
+        sent=lambda rank, size, c, nodes, switches: _leaders_traffic(
+            rank, nodes, switches, c, all_reduce_sent
+        ),
+        received=lambda rank, size, c, nodes, switches: _leaders_traffic(
+            rank, nodes, switches, c, all_reduce_received
+        ),
+        bandwidth_optimal="one rank on each node, one node on each switch",
+        latency_optimal="N = 1",
+        source="MPICH SMP-aware collectives, one level more",
+    ),
+)

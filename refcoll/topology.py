@@ -1,0 +1,96 @@
+"""Where ranks are: which share a node, and which nodes share a switch.
+
+Said once, as nested lists: ranks on nodes, or ranks on nodes on switches.  MPI finds out
+the nodes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+from typing import Any
+
+from refcoll.algorithms.declaration import Nodes
+from refcoll.errors import ArgumentError
+
+LINKS = ("within a node", "between nodes", "between switches", "to and from helpers")
+"""The classes of links, from near to far; helpers stand outside the nodes."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Ranks on nodes, nodes on switches: each once, in any order, any number on each."""
+
+    nodes: Nodes
+    """The ranks of each node."""
+    switches: Nodes
+    """The nodes, by number, of each switch."""
+
+    @cached_property
+    def _homes(self) -> dict[int, tuple[int, int]]:
+        switch = {node: k for k, nodes in enumerate(self.switches) for node in nodes}
+        return {rank: (k, switch[k]) for k, ranks in enumerate(self.nodes) for rank in ranks}
+
+    def link(self, one: int, other: int) -> str:
+        """The class, of ``LINKS``, of the link between two ranks."""
+        homes = self._homes
+        if one not in homes or other not in homes:
+            return LINKS[3]
+        if homes[one][0] == homes[other][0]:
+            return LINKS[0]
+        return LINKS[1] if homes[one][1] == homes[other][1] else LINKS[2]
+
+
+def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:
+    """``nodes``, ranks in lists or in lists of lists, checked; by default one node.
+
+    Raises ArgumentError unless they hold each of ``size`` ranks once.
+    """
+    if isinstance(nodes, Topology):
+        return topology(
+            [[nodes.nodes[node] for node in switch] for switch in nodes.switches], size
+        )
+    if nodes is None:
+        return Topology((tuple(range(size)),), ((0,),))
+    try:
+        deep = [[[index(rank) for rank in node] for node in switch] for switch in nodes]
+    except TypeError:
+        return Topology(_flat(nodes, size), (tuple(range(len(nodes))),))
+    ends = [0]
+    for switch in deep:
+        ends.append(ends[-1] + len(switch))
+    shape = _flat([node for switch in deep for node in switch], size)
+    switches = tuple(tuple(range(a, b)) for a, b in zip(ends, ends[1:], strict=False))
+    if () in switches:
+        raise ArgumentError(f"nodes={nodes!r} has a switch without nodes")
+    return Topology(shape, switches)
+
+
+def _flat(nodes: Sequence[Any], size: int) -> Nodes:
+    try:
+        shape = tuple(tuple(index(rank) for rank in node) for node in nodes)
+    except TypeError:
+        raise ArgumentError(f"nodes={nodes!r} must be a list of lists of ranks") from None
+    if sorted(rank for node in shape for rank in node) != list(range(size)) or () in shape:
+        raise ArgumentError(
+            f"nodes={shape} must hold each of the ranks 0 to {size - 1} once, and no empty node"
+        )
+    return shape
+
+
+def node_shape(sizes: Sequence[int]) -> Nodes:
+    """Nodes of the given sizes, filled in rank order.
+
+    >>> node_shape((2, 3))
+    ((0, 1), (2, 3, 4))
+    """
+
+    def filled() -> Iterator[tuple[int, ...]]:
+        first = 0
+        for ranks in sizes:
+            yield tuple(range(first, first + ranks))
+            first += ranks
+
+    return tuple(filled())
