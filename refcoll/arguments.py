@@ -23,6 +23,11 @@ from refcoll.programs import Program
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
 from refcoll.topology import Topology, topology
 
+GATHERING = ("all_gather", "gather")
+"""Collectives to which a rank brings a piece."""
+SCATTERING = ("reduce_scatter", "scatter")
+"""Collectives from which a rank takes a piece."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -61,7 +66,7 @@ class Call:
         return {
             "collective": request.collective,
             "algorithm": self.program.name,
-            "count": self.x.size if request.collective == "all_gather" and counts is None
+            "count": self.x.size if request.collective in GATHERING and counts is None
             else self.layout.count,
             "dtype": self.x.dtype.name,
             "op": self.op.name if self.program.collective.reduces else None,
@@ -90,6 +95,11 @@ def checked(request: Request, rank: int, size: int) -> Call:
     if collective.reduces:
         op.require(dtype)
     lengths = _lengths(request, x, rank, size)
+    if collective.transposes and x.size % size:
+        raise ArgumentError(
+            f"x has {x.size} elements, which cannot be cut into {size} equal chunks, one for each "
+            "rank; pad it to a multiple"
+        )
     count = x.size if lengths is None else sum(lengths)
     made = _program(request, op, size, count * dtype.itemsize)
     layout = made.layout(count) if lengths is None else Layout(lengths)
@@ -119,9 +129,11 @@ def _piece(
     made: Program, layout: Layout, x: Array, out: Array, rank: int
 ) -> tuple[Array, Array] | None:
     """What may be the same memory where x is rank's piece of out, or out is its piece of x."""
-    if not made.collective.scattered or not isinstance(out, np.ndarray):
+    if made.collective.transposes or not made.collective.scattered:
         return None
-    whole, piece = (out, x) if made.collective.name == "all_gather" else (x, out)
+    if not isinstance(out, np.ndarray):
+        return None
+    whole, piece = (out, x) if made.collective.name in GATHERING else (x, out)
     if not whole.flags.c_contiguous or whole.size != layout.count:
         return None
     return whole.reshape(-1)[layout.span(rank, rank + 1)], piece
@@ -132,11 +144,15 @@ def result_shape(made: Program, layout: Layout, x: Array, rank: int) -> tuple[in
     match made.collective.name:
         case "all_gather":
             return (layout.count,)
-        case "reduce_scatter":
+        case "gather":
+            return (layout.count,) if rank == made.root else None
+        case "reduce_scatter" | "scatter":
             return (layout.lengths[rank],)
         case "barrier":
             return None
         case "reduce" if rank != made.root:
+            return None
+        case "exscan" if rank == 0:
             return None
     return tuple(x.shape)
 
@@ -193,10 +209,11 @@ def _integer(value: Any, name: str) -> int:
 
 def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...] | None:
     """The chunk lengths that the caller asks for, or that an all-gather implies."""
-    gathers = request.collective == "all_gather"
+    gathers = request.collective in GATHERING
     if request.counts is None:
         return (x.size,) * size if gathers else None
-    if not COLLECTIVES[request.collective].scattered:
+    kind = COLLECTIVES[request.collective]
+    if not kind.scattered or kind.transposes:
         raise ArgumentError(f"counts={request.counts} has no meaning for {request.collective}")
     try:
         counts = tuple(builtin.index(each) for each in request.counts)

@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from refcoll.arguments import Call, result_shape, same_memory
+from refcoll.arguments import GATHERING, SCATTERING, Call, result_shape, same_memory
 from refcoll.operators import Array
 from refcoll.transport import Transport
 
@@ -26,16 +26,19 @@ class Buffers:
         if self.result is None and shape is not None:
             self.result = _empty(transport, prod(shape), call.x.dtype).reshape(shape)
         mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)
-        whole = slice(0, count)
+        start = call.program.result_area * count
+        whole, result = slice(0, count), slice(start, start + count)
         name = call.program.collective.name
-        self._comes_in = mine if name == "all_gather" else whole
-        self._goes_out = mine if name == "reduce_scatter" else whole
+        self._comes_in = mine if name in GATHERING else whole
+        self._goes_out = mine if name in SCATTERING else result
+        self._contributions = call.program.merged(rank)
         self._direct = self._works_in_result()
         if self._direct and self.result is not None:
             self.memory = self.result.reshape(-1)
         else:
             self.memory = _empty(transport, call.program.areas * count, call.dtype)
-        self._has_input = name != "broadcast" or rank == call.program.root
+        from_root = name in ("broadcast", "scatter")
+        self._has_input = not from_root or rank == call.program.root
 
     def _works_in_result(self) -> bool:
         call, result = self._call, self.result
@@ -45,7 +48,7 @@ class Buffers:
             and result.dtype == call.dtype
             and result.size == call.layout.count
             and call.program.areas == 1
-            and call.program.collective.name != "reduce_scatter"
+            and call.program.collective.name not in SCATTERING
         )
 
     def load(self) -> None:
@@ -62,7 +65,7 @@ class Buffers:
             return None
         values = self.memory[self._goes_out]
         if self._call.program.collective.reduces:
-            self._call.op.finish(values, self._call.program.size)
+            self._call.op.finish(values, self._contributions)
         if not self._direct:
             np.copyto(self.result, values.reshape(self.result.shape), casting="unsafe")
         return self.result

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from typing import TypeAlias
 
 from refcoll.errors import ArgumentError
@@ -55,7 +55,7 @@ class Collective:
         return (size - 1).bit_length()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _first(ranks: int) -> frozenset[int]:
     return frozenset(range(ranks))
 

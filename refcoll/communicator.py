@@ -151,6 +151,106 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
+    def gather(
+        self,
+        x: Array,
+        root: int = 0,
+        *,
+        counts: Sequence[int] | None = None,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """All ranks' ``x``, flattened, one after another, on rank ``root``; None elsewhere.
+
+        Where their lengths differ, ``counts`` gives all of them on every rank.
+        """
+        return self._call(
+            "gather", async_op, timeout, x=x, root=root, counts=counts, out=out, algorithm=algorithm
+        )
+
+    def scatter(
+        self,
+        x: Array,
+        root: int = 0,
+        *,
+        counts: Sequence[int] | None = None,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Piece r of rank ``root``'s ``x``, on rank r; one-dimensional.
+
+        Elsewhere ``x`` only gives size and dtype.  It is cut as in ``reduce_scatter``.
+        """
+        return self._call(
+            "scatter", async_op, timeout, x=x, root=root, counts=counts, out=out,
+            algorithm=algorithm,
+        )  # fmt: skip
+
+    def all_to_all(
+        self,
+        x: Array,
+        *,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Chunk r of every rank's ``x``, one after another in rank order; shaped as ``x``.
+
+        ``x``, flattened, is cut into N equal chunks; its size must be a multiple of N.
+        """
+        return self._call("all_to_all", async_op, timeout, x=x, out=out, algorithm=algorithm)
+
+    def scan(
+        self,
+        x: Array,
+        op: str | Operator = "sum",
+        *,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """The ``x`` of ranks 0, ..., r merged, on rank r; "avg" divides by r + 1."""
+        return self._call(
+            "scan",
+            async_op,
+            timeout,
+            x=x,
+            op=op,
+            out=out,
+            algorithm=algorithm,
+            accumulate=accumulate,
+        )
+
+    def exscan(
+        self,
+        x: Array,
+        op: str | Operator = "sum",
+        *,
+        out: Array | None = None,
+        algorithm: str = "auto",
+        accumulate: Any = None,
+        async_op: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """The ``x`` of ranks 0, ..., r - 1 merged, on rank r; None on rank 0, ``out`` ignored."""
+        return self._call(
+            "exscan",
+            async_op,
+            timeout,
+            x=x,
+            op=op,
+            out=out,
+            algorithm=algorithm,
+            accumulate=accumulate,
+        )
+
     def barrier(self, *, async_op: bool = False, timeout: float | None = None) -> Any:
         """Return once every rank has called it."""
         return self._call("barrier", async_op, timeout)

@@ -128,6 +128,11 @@ class Program:
             return None
         return self.collective.after(rank, self.owner(chunk), self.root, self.size)
 
+    def merged(self, rank: int) -> int:
+        """How many ranks' contributions ``rank``'s result holds: what avg divides by."""
+        wanted = self.after(rank, rank % self.chunks)
+        return len(wanted) if wanted else self.size
+
     def origin(self, rank: int, chunk: int) -> int:
         """The chunk of the inputs that chunk ``chunk`` of ``rank``'s result is made of."""
         return rank if self.collective.transposes else chunk
@@ -160,8 +165,8 @@ def from_steps(
     """A program from one list of steps a rank: your own algorithm, to check or simulate.
 
     ``steps`` has the ``helpers``, who own no input and output, last; ``areas`` is 1 plus
-    the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError where collective, chunks or root make no
-    sense for so many ranks.
+    the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError
+    where collective, chunks or root make no sense for so many ranks.
     """
     lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
     kind, size = find_collective(collective), len(lists) - helpers

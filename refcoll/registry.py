@@ -17,9 +17,8 @@ from refcoll.algorithms import (
     bine,
     chain,
     circulant,
-    composition,
-    doubling_gather,
     double_tree,
+    doubling_gather,
     half_folding,
     hierarchical,
     in_network,
@@ -157,7 +156,9 @@ def _bound(
     algorithm: Algorithm, size: int, root: int, where: Topology, given: tuple[tuple[str, int], ...]
 ) -> Program:
     options: dict[str, Any] = dict(given)
-    options |= {key: getattr(where, key) for key in ("nodes", "switches") if key in algorithm.options}
+    options |= {
+        key: getattr(where, key) for key in ("nodes", "switches") if key in algorithm.options
+    }
     kind = COLLECTIVES[algorithm.collective]
     schedule = partial(algorithm.schedule, **options)
     turned = _Turned(root, size, kind.scattered, schedule)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -49,9 +50,7 @@ def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:
     Raises ArgumentError unless they hold each of ``size`` ranks once.
     """
     if isinstance(nodes, Topology):
-        return topology(
-            [[nodes.nodes[node] for node in switch] for switch in nodes.switches], size
-        )
+        return topology([[nodes.nodes[node] for node in switch] for switch in nodes.switches], size)
     if nodes is None:
         return Topology((tuple(range(size)),), ((0,),))
     try:
@@ -62,7 +61,7 @@ def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:
     for switch in deep:
         ends.append(ends[-1] + len(switch))
     shape = _flat([node for switch in deep for node in switch], size)
-    switches = tuple(tuple(range(a, b)) for a, b in zip(ends, ends[1:], strict=False))
+    switches = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
     if () in switches:
         raise ArgumentError(f"nodes={nodes!r} has a switch without nodes")
     return Topology(shape, switches)

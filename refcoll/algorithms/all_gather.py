@@ -16,7 +16,14 @@ message-passing systems, 1997.)
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, log2_ceiling
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    UP_TO_3,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    log2_ceiling,
+)
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse
 
@@ -42,7 +49,7 @@ def bruck_reduce_scatter(rank: int, size: int) -> Schedule:
 
 def direct_all_gather(rank: int, size: int) -> Schedule:
     """Chunks: N.  Steps: 1.  Sent: (N-1) |c_r|.  Received: S - |c_r|."""
-    others = [other for other in range(size) if other != rank]
+    others = [(rank + i) % size for i in range(1, size)]
     yield *(Send(rank, other) for other in others), *(Copy(other, other) for other in others)
 
 
@@ -51,8 +58,9 @@ def direct_reduce_scatter(rank: int, size: int) -> Schedule:
 
     Chunks: N.  Steps: 1.  Sent: S - |c_r|.  Received: (N-1) |c_r|.
     """
-    others = [*range(rank + 1, size), *reversed(range(rank))]
-    yield *(Send(other, other) for other in others), *(Reduce(rank, other) for other in others)
+    others = [(rank + i) % size for i in range(1, size)]
+    outwards = [*range(rank + 1, size), *reversed(range(rank))]
+    yield *(Send(other, other) for other in others), *(Reduce(rank, other) for other in outwards)
 
 
 def _passed_on(rank: int, size: int, lengths: Lengths) -> int:
@@ -78,7 +86,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_passed_on,
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ALWAYS,
         source="Bruck et al. 1997",
         also_known_as={"Open MPI": "2 bruck", "MPICH": "brucks"},
     ),
@@ -91,7 +100,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=lambda rank, size, c: all_but(rank, c),
         received=_passed_on,
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ALWAYS,
         source="Bruck et al. 1997, backwards in time",
     ),
     Algorithm(
@@ -103,7 +113,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=lambda rank, size, c: (size - 1) * c[rank],
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source="Open MPI coll/base, allgather direct-messaging",
         also_known_as={"Open MPI": "8 direct-messaging"},
     ),
@@ -117,7 +128,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: (size - 1) * c[rank],
         in_rank_order=True,
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source="the direct all-gather, backwards in time",
     ),
 )

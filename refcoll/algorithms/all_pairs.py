@@ -16,7 +16,16 @@ order, as in one shot.  (The one-shot and two-shot kernels of MSCCL and TensorRT
 from __future__ import annotations
 
 from refcoll.algorithms.all_gather import direct_all_gather, direct_reduce_scatter
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, one_chunk
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    ONE,
+    UP_TO_2,
+    UP_TO_3,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    one_chunk,
+)
 from refcoll.algorithms.multiplying import merge_whole_vectors
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import Schedule, then
@@ -48,8 +57,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c: (size - 1) * sum(c),
         received=lambda rank, size, c: (size - 1) * sum(c),
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=UP_TO_3,
         source="TensorRT-LLM and MSCCL, one-shot all-reduce",
         also_known_as={"TensorRT-LLM": "ONESHOT"},
     ),
@@ -63,8 +72,8 @@ ALGORITHMS = (
         sent=_two_shots,
         received=_two_shots,
         in_rank_order=True,
-        bandwidth_optimal="always",
-        latency_optimal="N = 1",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ONE,
         source="MSCCL all-pairs algorithms",
         also_known_as={"MSCCL": "allreduce_allpairs", "TensorRT-LLM": "TWOSHOT"},
     ),

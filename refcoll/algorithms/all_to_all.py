@@ -22,7 +22,14 @@ message-passing systems, 1997.)
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, log2_ceiling
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    UP_TO_3,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    log2_ceiling,
+)
 from refcoll.algorithms.linear import once
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import Copy, Schedule, Send
@@ -30,7 +37,7 @@ from refcoll.schedule import Copy, Schedule, Send
 
 def linear_all_to_all(rank: int, size: int) -> Schedule:
     """Chunks: N, of equal length.  Steps: 1.  Sent and received: (N-1)/N S."""
-    ranks = range(size)
+    ranks = [(rank + i) % size for i in range(size)]
     yield *(Send(to, to) for to in ranks), *(Copy(size + source, source) for source in ranks)
 
 
@@ -91,8 +98,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=_direct_traffic,
         received=_direct_traffic,
-        bandwidth_optimal="always",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source="Open MPI coll/base, alltoall basic_linear",
         also_known_as={"Open MPI": "1 linear", "MPICH": "scattered"},
     ),
@@ -107,8 +114,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=_direct_traffic,
         received=_direct_traffic,
-        bandwidth_optimal="always",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"Open MPI": "2 pairwise", "MPICH": "pairwise"},
     ),
@@ -123,8 +130,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_bruck_traffic,
         received=_bruck_traffic,
-        bandwidth_optimal="N <= 3",
-        latency_optimal="always",
+        bandwidth_optimal=UP_TO_3,
+        latency_optimal=ALWAYS,
         source="Bruck et al. 1997",
         also_known_as={"Open MPI": "3 modified_bruck", "MPICH": "brucks"},
     ),

@@ -8,7 +8,7 @@ Size 4: after round 0 rank r has heard of r-1, r; after round 1 of r-3, ..., r.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, log2_ceiling, one_chunk
+from refcoll.algorithms.declaration import ALWAYS, Algorithm, log2_ceiling, one_chunk
 from refcoll.schedule import Copy, Schedule, Send
 
 
@@ -29,7 +29,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=lambda rank, size, c: 0,
         received=lambda rank, size, c: 0,
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ALWAYS,
         source="Hensgen, Finkel and Manber 1988",
         also_known_as={"MPICH": "k_dissemination", "Open MPI": "4 bruck"},
     ),

@@ -29,8 +29,12 @@ with, and gets its second half from rank 0.
 from __future__ import annotations
 
 from refcoll.algorithms.declaration import (
+    ONE,
+    ONE_SEGMENT_UP_TO_3,
+    UP_TO_3,
     Algorithm,
     Lengths,
+    When,
     covered,
     log2_ceiling,
     one_segment_each,
@@ -204,6 +208,7 @@ def _all(rank: int, size: int, lengths: Lengths, segments: int) -> int:
     return (rank > 0) * sum(lengths)
 
 
+_FEW = When("N = 1, 2, 3 or 5", lambda size, segments: size in (1, 2, 3, 5))
 ALGORITHMS = (
     Algorithm(
         name="binary_tree",
@@ -214,8 +219,8 @@ ALGORITHMS = (
         depth=_rounds,
         sent=_down,
         received=_all,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N = 1, or few ranks and one segment",
+        bandwidth_optimal=UP_TO_3,
+        latency_optimal=ONE_SEGMENT_UP_TO_3,
         options=("segments",),
         source="Open MPI coll/base, bcast bintree",
         also_known_as={"Open MPI": "5 binary_tree", "MPICH": "pipelined_tree"},
@@ -230,8 +235,8 @@ ALGORITHMS = (
         sent=_all,
         received=_down,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N = 1, or few ranks and one segment",
+        bandwidth_optimal=UP_TO_3,
+        latency_optimal=ONE_SEGMENT_UP_TO_3,
         options=("segments",),
         source="Open MPI coll/base, reduce in-order binary",
         also_known_as={"Open MPI": "6 in-order_binary"},
@@ -245,8 +250,8 @@ ALGORITHMS = (
         depth=_split_depth,
         sent=_split_sent,
         received=_all,
-        bandwidth_optimal="N = 1, 2, 3 or 5",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_FEW,
+        latency_optimal=ONE,
         options=("segments",),
         source="Open MPI coll/base, bcast split_bintree",
         also_known_as={"Open MPI": "4 split_binary_tree"},
@@ -260,8 +265,8 @@ ALGORITHMS = (
         depth=_split_depth,
         sent=_all,
         received=_split_sent,
-        bandwidth_optimal="N = 1, 2, 3 or 5",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_FEW,
+        latency_optimal=ONE,
         options=("segments",),
         source="the broadcast, backwards in time",
     ),

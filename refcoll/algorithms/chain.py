@@ -17,7 +17,7 @@ rank puts itself on the left of what comes from above, operands meet in rank ord
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, covered
+from refcoll.algorithms.declaration import ALWAYS, ONE_SEGMENT_UP_TO_3, Algorithm, covered
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 
@@ -67,7 +67,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,
         received=lambda rank, size, c, segments: sum(c) if rank > 0 else 0,
         options=("segments",),
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ONE_SEGMENT_UP_TO_3,
         source="Open MPI coll/base, bcast pipeline",
         also_known_as={"Open MPI": "3 pipeline"},
     ),
@@ -82,7 +83,8 @@ ALGORITHMS = (
         received=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,
         options=("segments",),
         in_rank_order=True,
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ONE_SEGMENT_UP_TO_3,
         source="Open MPI coll/base, reduce pipeline",
         also_known_as={"Open MPI": "3 pipeline"},
     ),

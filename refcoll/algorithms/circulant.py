@@ -23,7 +23,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, log2_ceiling, one_segment_each
+from refcoll.algorithms.declaration import (
+    UP_TO_2,
+    Algorithm,
+    Lengths,
+    When,
+    log2_ceiling,
+    one_segment_each,
+)
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 _PAPER = "Traff 2024"
@@ -146,6 +153,7 @@ def _received(rank: int, size: int, lengths: Lengths, segments: int) -> int:
     return (rank > 0) * sum(lengths)
 
 
+_ONE_SEGMENT = When("N = 1, or one segment", lambda size, segments: size == 1 or segments == 1)
 ALGORITHMS = (
     Algorithm(
         name="circulant",
@@ -157,8 +165,8 @@ ALGORITHMS = (
         sent=_at_most,
         received=_received,
         bounds=("steps", "sent"),
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2, or one segment",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=_ONE_SEGMENT,
         options=("segments",),
         source=_PAPER,
         also_known_as={"MPICH": "circ_graph"},
@@ -173,8 +181,8 @@ ALGORITHMS = (
         sent=_received,
         received=_at_most,
         bounds=("steps", "received"),
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2, or one segment",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=_ONE_SEGMENT,
         options=("segments",),
         source="Traff 2024, backwards in time",
     ),

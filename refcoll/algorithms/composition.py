@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, Sizes, chunk_per_rank
+from refcoll.algorithms.declaration import Algorithm, Lengths, When, chunk_per_rank
 from refcoll.schedule import Schedule, then
 
 
@@ -46,13 +46,13 @@ def composed(scatter: Algorithm, gather: Algorithm) -> Algorithm:
     )
 
 
-def _both(one: Sizes, other: Sizes) -> Sizes:
+def _both(one: When, other: When) -> When:
     """The sizes that are among both."""
     if one.said == other.said or other.said == "every N":
         return one
     if one.said == "every N":
         return other
-    return Sizes(f"{one.said}, and {other.said}", lambda n: one.holds(n) and other.holds(n))
+    return When(f"{one.said}, and {other.said}", lambda n: one.holds(n) and other.holds(n))
 
 
 ALGORITHMS: tuple[Algorithm, ...] = ()

@@ -15,16 +15,25 @@ Nodes: TypeAlias = tuple[tuple[int, ...], ...]
 which nodes, by number, share a switch."""
 
 
-class Sizes(NamedTuple):
-    """For which numbers of ranks an algorithm is defined."""
+class When(NamedTuple):
+    """A condition: in words, and as a function of N and the options of an algorithm."""
 
     said: str
-    holds: Callable[[int], bool]
+    holds: Callable[..., bool]
 
 
-EVERY = Sizes("every N", lambda size: True)
-POWERS_OF_TWO = Sizes("N a power of two", lambda size: size & (size - 1) == 0)
-EVEN = Sizes("even N, and N = 1", lambda size: size == 1 or size % 2 == 0)
+EVERY = When("every N", lambda size, **options: True)
+EVEN = When("even N, and N = 1", lambda size, **options: size == 1 or size % 2 == 0)
+POWERS_OF_TWO = When("N a power of two", lambda size, **options: size & (size - 1) == 0)
+ALWAYS = When("always", lambda size, **options: True)
+NEVER = When("no", lambda size, **options: False)
+ONE = When("N = 1", lambda size, **options: size == 1)
+UP_TO_2 = When("N <= 2", lambda size, **options: size <= 2)
+UP_TO_3 = When("N <= 3", lambda size, **options: size <= 3)
+ONE_SEGMENT_UP_TO_3 = When(
+    "N = 1, or one segment and N <= 3",
+    lambda size, segments: size == 1 or (segments == 1 and size <= 3),
+)
 
 
 def none(size: int, **options: Any) -> int:
@@ -56,12 +65,13 @@ class Algorithm:
     sent: Callable[..., int]
     received: Callable[..., int]
     source: str
-    sizes: Sizes = EVERY
+    sizes: When = EVERY
+    """For which N it is defined."""
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
-    bandwidth_optimal: str = "no"
-    """For chunks of equal length: when no schedule moves less; "always", "no", or a condition."""
-    latency_optimal: str = "no"
+    bandwidth_optimal: When = NEVER
+    """When no schedule moves less, for chunks of equal length."""
+    latency_optimal: When = NEVER
     """When no schedule takes fewer rounds, at one message out and one in a rank a round."""
     bounds: tuple[str, ...] = ()
     """Of "steps", "depth", "sent" and "received": what is an upper bound, not a closed form."""

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from refcoll.algorithms.binary_tree import children, degree, depth, parent
-from refcoll.algorithms.declaration import Algorithm, Lengths, covered, log2_ceiling
+from refcoll.algorithms.declaration import ONE, UP_TO_2, Algorithm, Lengths, covered, log2_ceiling
 from refcoll.schedule import (
     Action,
     Copy,
@@ -119,8 +119,8 @@ ALGORITHMS = (
         sent=_traffic,
         received=_traffic,
         options=("segments",),
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N = 1",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ONE,
         source="Sanders, Speck and Traff 2009; NCCL",
         also_known_as={"NCCL": "Tree"},
     ),

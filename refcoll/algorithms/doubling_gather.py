@@ -23,11 +23,13 @@ reduce-scatter, 2005.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
 from refcoll.algorithms.declaration import (
+    ALWAYS,
     POWERS_OF_TWO,
+    UP_TO_2,
     Algorithm,
     Lengths,
     chunk_per_rank,
@@ -130,8 +132,7 @@ def _cuts(size: int) -> list[int]:
     return [0, *accumulate(2 if i < extra else 1 for i in range(power_below(size)))]
 
 
-def _among_survivors(rank: int, size: int, core: object) -> Schedule:
-    assert callable(core)
+def _among_survivors(rank: int, size: int, core: Callable[[int, int], Schedule]) -> Schedule:
     return on_chunks(_cuts(size), on_ranks(survivors(size), core, rank))
 
 
@@ -177,7 +178,7 @@ def _holder(rank: int, size: int) -> int:
 def _merged(lengths: Lengths, size: int) -> list[int]:
     """Lengths of the survivors' chunks."""
     cuts = _cuts(size)
-    return [sum(lengths[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [sum(lengths[a:b]) for a, b in pairwise(cuts)]
 
 
 def gathered(rank: int, size: int, lengths: Lengths) -> int:
@@ -275,8 +276,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=gathered,
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
-        latency_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ALWAYS,
         source=_PAPER,
         also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
     ),
@@ -289,8 +290,8 @@ ALGORITHMS = (
         depth=_halving_depth,
         sent=_halving_sent,
         received=_halving_received,
-        bandwidth_optimal="N a power of two",
-        latency_optimal="N a power of two",
+        bandwidth_optimal=POWERS_OF_TWO,
+        latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
         also_known_as={"Open MPI": "2 recursive_halving", "MPICH": "recursive_halving"},
     ),
@@ -305,8 +306,8 @@ ALGORITHMS = (
         sent=_doubling_sent,
         received=_doubling_received,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="always",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ALWAYS,
         source=_PAPER,
         also_known_as={"MPICH": "recursive_doubling"},
     ),
@@ -320,8 +321,8 @@ ALGORITHMS = (
         sent=_butterfly_sent,
         received=_butterfly_received,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=UP_TO_2,
         source="Traff 2005",
         also_known_as={"Open MPI": "4 butterfly"},
     ),

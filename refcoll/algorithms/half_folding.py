@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, log2_ceiling
+from refcoll.algorithms.declaration import ONE, POWERS_OF_TWO, Algorithm, Lengths, log2_ceiling
 from refcoll.algorithms.recursive import halving_doubling, halving_traffic, power_below
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, on_ranks, padded
 
@@ -99,8 +99,8 @@ ALGORITHMS = (
         sent=_sent,
         received=_received,
         in_rank_order=True,
-        bandwidth_optimal="N a power of two",
-        latency_optimal="N = 1",
+        bandwidth_optimal=POWERS_OF_TWO,
+        latency_optimal=ONE,
         source="Open MPI coll/base, allreduce redscat_allgather",
         also_known_as={"Open MPI": "6 rabenseifner"},
     ),

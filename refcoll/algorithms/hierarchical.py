@@ -31,7 +31,7 @@ from itertools import pairwise
 from math import lcm
 from typing import TypeAlias
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes, log2_ceiling
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Nodes, When, log2_ceiling
 from refcoll.algorithms.ring import (
     all_reduce_received,
     all_reduce_sent,
@@ -41,7 +41,6 @@ from refcoll.algorithms.ring import (
 )
 from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, together
-
 
 AllReduce: TypeAlias = Callable[[int, int], Schedule]
 
@@ -177,6 +176,8 @@ def largest(nodes: Nodes) -> int:
     return max(len(node) for node in nodes)
 
 
+_EQUAL = When("nodes of equal size", lambda size, nodes: len(set(map(len, nodes))) == 1)
+_SINGLE = When("N <= 2, or one rank on each node", lambda size, nodes: size in (1, 2, len(nodes)))
 ALGORITHMS = (
     Algorithm(
         name="hierarchical_rails",
@@ -189,8 +190,8 @@ ALGORITHMS = (
         depth=lambda size, nodes: 2 * (largest(nodes) - 1) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_received),
-        bandwidth_optimal="nodes of equal size",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_EQUAL,
+        latency_optimal=ONE,
         source="Cho et al., BlueConnect (2019)",
     ),
     Algorithm(
@@ -203,8 +204,8 @@ ALGORITHMS = (
         depth=lambda size, nodes: 2 * log2_ceiling(largest(nodes)) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_received),
-        bandwidth_optimal="one rank on each node",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_SINGLE,
+        latency_optimal=ONE,
         source="MPICH SMP-aware collectives",
         also_known_as={"MPICH": "smp", "SMPI": "smp_rsag"},
     ),

@@ -13,7 +13,14 @@ meet in rank order.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, log_ceiling, one_chunk
+from refcoll.algorithms.declaration import (
+    UP_TO_2,
+    Algorithm,
+    When,
+    log2_ceiling,
+    log_ceiling,
+    one_chunk,
+)
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send
 
 _SOURCE = "Open MPI coll/base, bcast knomial"
@@ -75,6 +82,28 @@ def _depth(size: int, radix: int) -> int:
     return log_ceiling(size, radix)
 
 
+def _arrival(rank: int, size: int, radix: int) -> int:
+    """How many rounds of one message each pass before a rank has the vector.
+
+    At each level on the way down, its ancestor sends to as many children as lie up to it,
+    or to all of that level where it is the ancestor of the next level too.
+    """
+    rounds, ancestor = 0, 0
+    for distance in _distances(size, radix):
+        if ancestor == rank:
+            break
+        place = rank // distance % radix
+        rounds += place or min(radix - 1, (size - 1 - ancestor) // distance)
+        ancestor += place * distance
+    return rounds
+
+
+_AS_FAST = When(
+    "k = 2, and some N for wider trees",
+    lambda size, radix: (
+        max(_arrival(rank, size, radix) for rank in range(size)) == log2_ceiling(size)
+    ),
+)
 ALGORITHMS = (
     Algorithm(
         name="knomial",
@@ -85,8 +114,8 @@ ALGORITHMS = (
         depth=_depth,
         sent=lambda rank, size, c, radix: _child_count(rank, size, radix) * sum(c),
         received=lambda rank, size, c, radix: (rank > 0) * sum(c),
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2, or where a wide tree is as fast",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=_AS_FAST,
         options=("radix",),
         source=_SOURCE,
         also_known_as={"Open MPI": "7 knomial", "MPICH": "tree knomial"},
@@ -101,8 +130,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c, radix: (rank > 0) * sum(c),
         received=lambda rank, size, c, radix: _child_count(rank, size, radix) * sum(c),
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2, or where a wide tree is as fast",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=_AS_FAST,
         options=("radix",),
         source=_SOURCE,
         also_known_as={"Open MPI": "7 knomial", "MPICH": "tree knomial"},

@@ -13,7 +13,16 @@ all-reduce is the reduce, then the broadcast; the all-gather the gather, then th
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, one_chunk
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    ONE,
+    UP_TO_2,
+    UP_TO_3,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    one_chunk,
+)
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import Chunks, Copy, Reduce, Schedule, Send, reverse, then
 
@@ -104,8 +113,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=_root,
         received=_others,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=UP_TO_3,
         source=_SOURCE,
         also_known_as={"Open MPI": "1 basic_linear"},
     ),
@@ -119,8 +128,8 @@ ALGORITHMS = (
         sent=_others,
         received=_root,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=UP_TO_3,
         source=_SOURCE,
         also_known_as={"Open MPI": "1 linear"},
     ),
@@ -134,8 +143,8 @@ ALGORITHMS = (
         sent=_hub,
         received=_hub,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N = 1",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ONE,
         source=_SOURCE,
         also_known_as={"Open MPI": "1 basic_linear"},
     ),
@@ -148,8 +157,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=_pieces,
         received=_piece,
-        bandwidth_optimal="always",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source=_SOURCE,
         also_known_as={"Open MPI": "1 basic_linear", "MPICH": "linear"},
     ),
@@ -162,8 +171,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=_piece,
         received=_pieces,
-        bandwidth_optimal="always",
-        latency_optimal="N <= 2",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source=_SOURCE,
         also_known_as={"Open MPI": "1 basic_linear", "MPICH": "linear"},
     ),
@@ -176,7 +185,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size > 1),
         sent=lambda rank, size, c: _piece(rank, size, c) + _root(rank, size, c),
         received=lambda rank, size, c: _pieces(rank, size, c) + _others(rank, size, c),
-        latency_optimal="N = 1",
+        bandwidth_optimal=ONE,
+        latency_optimal=ONE,
         source=_SOURCE,
         also_known_as={"Open MPI": "1 linear"},
     ),

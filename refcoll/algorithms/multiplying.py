@@ -23,9 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, log_ceiling
+from refcoll.algorithms.declaration import (
+    ONE,
+    UP_TO_2,
+    Algorithm,
+    Lengths,
+    When,
+    log2_ceiling,
+    log_ceiling,
+)
 from refcoll.schedule import (
-    IDLE,
     Action,
     Chunks,
     Copy,
@@ -46,9 +53,11 @@ def merge_whole_vectors(rank: int, group: Sequence[int], chunks: int) -> Schedul
     """
     places = range(len(group))
     into = [range((1 + i) * chunks, (2 + i) * chunks) for i in places]
-    mine = range(chunks)
-    yield (*(Send(mine, other) for other in group),
-           *(Copy(into[i], other) for i, other in enumerate(group)))  # fmt: skip
+    mine, first = range(chunks), group.index(rank)
+    yield (
+        *(Send(mine, other) for other in [*group[first:], *group[:first]]),
+        *(Copy(into[i], other) for i, other in enumerate(group)),
+    )
     merges: list[Action] = [Copy(mine, rank)]
     merges += [Reduce(mine, rank, "right") for _ in places[1:]]
     yield (*(Send(each, rank) for each in into), *merges)
@@ -70,7 +79,8 @@ def _shared_out(rank: int, size: int, radix: int) -> Schedule:
         shares = [kept[i * share : (i + 1) * share] for i in range(radix)]
         place = group.index(rank)
         kept = shares[place]
-        sends = [Send(shares[i], other) for i, other in enumerate(group) if other != rank]
+        others = [(place + i) % radix for i in range(1, radix)]
+        sends = [Send(shares[i], group[i]) for i in others]
         # Outwards from my own: first those above me, then those below, nearest first.
         outwards = [*group[place + 1 :], *reversed(group[:place])]
         yield *sends, *(Reduce(kept, other) for other in outwards)
@@ -194,6 +204,13 @@ def _share_traffic(rank: int, size: int, lengths: Lengths, radix: int) -> int:
     return sum(lengths) - lengths[mine] + (radix - 1) * kept + folding
 
 
+_POWERS = When("N a power of k, or 2", lambda size, radix: size in (2, power(size, radix)))
+_NARROW = When(
+    "N = k^m and m (k-1) = log2 N, rounded up",
+    lambda size, radix: (
+        size == power(size, radix) and (radix - 1) * _rounds(size, radix) == log2_ceiling(size)
+    ),
+)
 ALGORITHMS = (
     Algorithm(
         name="recursive_multiplying",
@@ -206,8 +223,8 @@ ALGORITHMS = (
         sent=_whole_traffic,
         received=_whole_traffic,
         in_rank_order=True,
-        bandwidth_optimal="N = 1, or N = k = 2",
-        latency_optimal="N = 1, or N a power of two and k = 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=_NARROW,
         options=("radix",),
         source="MPICH, allreduce recursive_multiplying",
         also_known_as={"MPICH": "recursive_multiplying"},
@@ -222,8 +239,8 @@ ALGORITHMS = (
         sent=_share_traffic,
         received=_share_traffic,
         in_rank_order=True,
-        bandwidth_optimal="N a power of k",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_POWERS,
+        latency_optimal=ONE,
         options=("radix",),
         source="Gloo, allreduce bcube",
         also_known_as={"Gloo": "BCUBE", "MPICH": "k_reduce_scatter_allgather"},

@@ -17,7 +17,7 @@ fast Ethernet, 2005.)
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import EVEN, Algorithm, Lengths, chunk_per_rank
+from refcoll.algorithms.declaration import ALWAYS, EVEN, Algorithm, Lengths, When, chunk_per_rank
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import Copy, Schedule, Send
 
@@ -35,7 +35,10 @@ def neighbor_exchange_all_gather(rank: int, size: int) -> Schedule:
     for t in range(1, size // 2):
         # Before round t, I have the t pairs gained in the rounds 0, ..., t - 1.
         other = (rank + side if t % 2 else near) % size
-        yield Send(_pair(_gained(rank, t - 1, size)), other), Copy(_pair(_gained(rank, t, size)), other)
+        yield (
+            Send(_pair(_gained(rank, t - 1, size)), other),
+            Copy(_pair(_gained(rank, t, size)), other),
+        )
 
 
 def _gained(rank: int, t: int, size: int) -> int:
@@ -56,6 +59,7 @@ def _sent(rank: int, size: int, lengths: Lengths) -> int:
     return lengths[rank] + sum(lengths) - sum(lengths[i] for i in last)
 
 
+_QUARTER = When("N = 1, 2, 4 or 6", lambda size: size in (1, 2, 4, 6))
 ALGORITHMS = (
     Algorithm(
         name="neighbor_exchange",
@@ -67,8 +71,8 @@ ALGORITHMS = (
         depth=lambda size: size // 2,
         sent=_sent,
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
-        latency_optimal="N <= 4",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=_QUARTER,
         source="Chen et al. 2005",
         also_known_as={"Open MPI": "5 neighbor"},
     ),

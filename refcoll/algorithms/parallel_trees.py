@@ -18,7 +18,14 @@ Sparbit: towards to a logarithmic-cost and data locality-aware MPI Allgather alg
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank, log2_ceiling
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    UP_TO_3,
+    Algorithm,
+    Lengths,
+    chunk_per_rank,
+    log2_ceiling,
+)
 from refcoll.algorithms.ring import all_but
 from refcoll.algorithms.tree import child_count
 from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse
@@ -71,8 +78,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_passed_on,
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
-        latency_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ALWAYS,
         source="Jeaugey 2025",
         also_known_as={"NCCL": "PAT"},
     ),
@@ -85,8 +92,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=lambda rank, size, c: all_but(rank, c),
         received=_passed_on,
-        bandwidth_optimal="always",
-        latency_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ALWAYS,
         source="Jeaugey 2025",
         also_known_as={"NCCL": "PAT"},
     ),
@@ -99,8 +106,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_passed_on,
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
-        latency_optimal="N <= 4",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source="Loch and Koslovski 2021",
         also_known_as={"Open MPI": "7 sparbit"},
     ),

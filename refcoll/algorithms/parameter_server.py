@@ -14,7 +14,7 @@ the two-shot all-reduce.  The baseline that the other algorithms are measured ag
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send
 
 _PAPER = "Li et al. 2014"
@@ -65,6 +65,9 @@ def _lone_traffic(rank: int, size: int, lengths: Lengths, shards: int) -> int:
     return sum(lengths) if rank < size else size * lengths[rank - size]
 
 
+_SHARED = When(
+    "N <= 2, or a shard for every rank", lambda size, shards: size <= 2 or shards >= size
+)
 ALGORITHMS = (
     Algorithm(
         name="parameter_server",
@@ -76,8 +79,8 @@ ALGORITHMS = (
         sent=_hosted_traffic,
         received=_hosted_traffic,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2, or a shard for every rank",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_SHARED,
+        latency_optimal=ONE,
         options=("shards",),
         source=_PAPER,
     ),

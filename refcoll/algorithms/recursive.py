@@ -26,7 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, one_chunk
+from refcoll.algorithms.declaration import (
+    ONE,
+    POWERS_OF_TWO,
+    UP_TO_2,
+    Algorithm,
+    Lengths,
+    one_chunk,
+)
 from refcoll.schedule import (
     IDLE,
     Chunks,
@@ -161,9 +168,7 @@ def folded_depth(size: int, rounds: int) -> int:
     return rounds + 2 * (size > power_below(size))
 
 
-def folded_traffic(
-    rank: int, size: int, lengths: Lengths, core: Callable[[int], int]
-) -> int:
+def folded_traffic(rank: int, size: int, lengths: Lengths, core: Callable[[int], int]) -> int:
     """The core's traffic of a survivor, and the whole vector once each way where folded."""
     place = place_after_folding(rank, size)
     return (core(place) if place is not None else 0) + folding(rank, size) * sum(lengths)
@@ -183,9 +188,7 @@ def halving_traffic(place: int, power: int, lengths: Lengths) -> int:
 
 def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
     power = power_below(size)
-    return folded_traffic(
-        rank, size, lengths, lambda place: halving_traffic(place, power, lengths)
-    )
+    return folded_traffic(rank, size, lengths, lambda place: halving_traffic(place, power, lengths))
 
 
 ALGORITHMS = (
@@ -199,8 +202,8 @@ ALGORITHMS = (
         sent=_doubling_traffic,
         received=_doubling_traffic,
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N a power of two",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
         also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
     ),
@@ -214,8 +217,8 @@ ALGORITHMS = (
         sent=_halving_traffic,
         received=_halving_traffic,
         in_rank_order=True,
-        bandwidth_optimal="N a power of two",
-        latency_optimal="N = 1",
+        bandwidth_optimal=POWERS_OF_TWO,
+        latency_optimal=ONE,
         source=_PAPER,
         also_known_as={"MPICH": "reduce_scatter_allgather", "Gloo": "halving_doubling"},
     ),

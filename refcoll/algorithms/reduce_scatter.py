@@ -15,7 +15,7 @@ MPICH, 2005: pairwise exchange.)
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, chunk_per_rank
+from refcoll.algorithms.declaration import ALWAYS, UP_TO_3, Algorithm, chunk_per_rank
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import Reduce, Schedule, Send
 
@@ -41,7 +41,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: (size - 1) * c[rank],
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"MPICH": "pairwise"},
     ),

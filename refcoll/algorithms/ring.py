@@ -18,7 +18,7 @@ The operands of chunk c meet along the ring, from c+1 round to c: the operator m
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, chunk_per_rank
+from refcoll.algorithms.declaration import ALWAYS, ONE, UP_TO_3, Algorithm, Lengths, chunk_per_rank
 from refcoll.schedule import Copy, Reduce, Schedule, Send, then
 
 _PAPER = "Patarasuk and Yuan 2009"
@@ -79,7 +79,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: all_but(rank - 1, c),
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source=_PAPER,
         also_known_as={"Open MPI": "3 ring", "NCCL": "Ring"},
     ),
@@ -92,7 +93,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank + 1, c),
         received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=UP_TO_3,
         source=_PAPER,
         also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring"},
     ),
@@ -105,7 +107,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size - 1),
         sent=lambda rank, size, c: all_reduce_sent(rank, c),
         received=lambda rank, size, c: all_reduce_received(rank, c),
-        bandwidth_optimal="always",
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ONE,
         source=_PAPER,
         also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring", "Gloo": "RING"},
     ),

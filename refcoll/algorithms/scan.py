@@ -18,7 +18,15 @@ starts with nothing; rank 0's is undefined.  All merge in rank order.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, log2_ceiling, one_chunk
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    UP_TO_2,
+    UP_TO_3,
+    Algorithm,
+    Lengths,
+    log2_ceiling,
+    one_chunk,
+)
 from refcoll.schedule import IDLE, Action, Copy, Reduce, Schedule, Send
 
 _MINE, _RESULT, _INCOMING = 0, 1, 2
@@ -126,8 +134,8 @@ ALGORITHMS = (
             sent=lambda rank, size, c: (rank < size - 1) * sum(c),
             received=lambda rank, size, c: (rank > 0) * sum(c),
             in_rank_order=True,
-            bandwidth_optimal="always",
-            latency_optimal="N <= 2",
+            bandwidth_optimal=ALWAYS,
+            latency_optimal=UP_TO_3,
             source=f"Open MPI coll/base, {name} linear",
             also_known_as={"Open MPI": "1 linear"},
         )
@@ -146,8 +154,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c: _room(rank, size) * sum(c),
         received=lambda rank, size, c: rank.bit_length() * sum(c),
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="always",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ALWAYS,
         source="Hillis and Steele 1986",
     ),
     *(
@@ -163,8 +171,8 @@ ALGORITHMS = (
             sent=_doubled,
             received=_doubled,
             in_rank_order=True,
-            bandwidth_optimal="N <= 2",
-            latency_optimal="always",
+            bandwidth_optimal=UP_TO_2,
+            latency_optimal=ALWAYS,
             source=f"MPICH, {collective} recursive doubling",
             also_known_as={
                 "Open MPI": "2 recursive_doubling",

@@ -11,7 +11,7 @@ scratch for a segment only, where messages are not lent.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths
+from refcoll.algorithms.declaration import ALWAYS, ONE, Algorithm, Lengths
 from refcoll.algorithms.ring import (
     all_reduce_received,
     all_reduce_sent,
@@ -45,11 +45,9 @@ ALGORITHMS = (
         steps=lambda rank, size, segments: (segments + 1) * (size - 1),
         depth=lambda size, segments: (segments + 1) * (size - 1),
         sent=lambda rank, size, c, segments: all_reduce_sent(rank, _chunks_of(c, segments)),
-        received=lambda rank, size, c, segments: all_reduce_received(
-            rank, _chunks_of(c, segments)
-        ),
-        bandwidth_optimal="always",
-        latency_optimal="N = 1",
+        received=lambda rank, size, c, segments: all_reduce_received(rank, _chunks_of(c, segments)),
+        bandwidth_optimal=ALWAYS,
+        latency_optimal=ONE,
         options=("segments",),
         source="Open MPI coll/base, allreduce segmented_ring",
         also_known_as={"Open MPI": "5 segmented_ring"},

@@ -23,7 +23,14 @@ neighbours, so the operator must commute.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, log2_ceiling
+from refcoll.algorithms.declaration import (
+    ONE,
+    POWERS_OF_TWO,
+    UP_TO_2,
+    Algorithm,
+    Lengths,
+    log2_ceiling,
+)
 from refcoll.algorithms.recursive import (
     folded,
     folded_depth,
@@ -38,7 +45,7 @@ _PAPER = "De Sensi et al., Swing (2024)"
 
 def partner(rank: int, k: int, size: int) -> int:
     """Whom a rank meets in round k, among 2^L ranks."""
-    rho = (1 - (-2) ** (k + 1)) // 3
+    rho = (1 - int((-2) ** (k + 1))) // 3
     return (rank + (rho if rank % 2 == 0 else -rho)) % size
 
 
@@ -52,7 +59,7 @@ def label(rank: int, size: int) -> int:
     """
     odd_bits = sum(2 << 2 * k for k in range(size.bit_length()))
     negabinary = ((rank if rank % 2 else -rank) + odd_bits ^ odd_bits) & (size - 1)
-    return negabinary ^ negabinary >> 1
+    return int(negabinary ^ negabinary >> 1)
 
 
 def swing_latency_all_reduce(rank: int, size: int) -> Schedule:
@@ -82,7 +89,10 @@ def _scatter(rank: int, size: int) -> Schedule:
         # Before this round I keep the chunks whose labels agree with mine in k bits; they
         # hold the 2^k ranks that I have met, directly or not.
         other = partner(rank, k, size)
-        yield Send(_agreeing(other, k + 1, size), other), Reduce(_agreeing(rank, k + 1, size), other)
+        yield (
+            Send(_agreeing(other, k + 1, size), other),
+            Reduce(_agreeing(rank, k + 1, size), other),
+        )
 
 
 def _scatter_gather(rank: int, size: int) -> Schedule:
@@ -122,8 +132,8 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, log2_ceiling(power_below(size))),
         sent=_whole_traffic,
         received=_whole_traffic,
-        bandwidth_optimal="N <= 2",
-        latency_optimal="N a power of two",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
     ),
     Algorithm(
@@ -135,8 +145,8 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, 2 * log2_ceiling(power_below(size))),
         sent=_kept_traffic,
         received=_kept_traffic,
-        bandwidth_optimal="N a power of two",
-        latency_optimal="N = 1",
+        bandwidth_optimal=POWERS_OF_TWO,
+        latency_optimal=ONE,
         source=_PAPER,
     ),
 )

@@ -20,7 +20,7 @@ Nodes and switches may be of any sizes.  Both need a commutative operator.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, Nodes, log2_ceiling
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Nodes, When, log2_ceiling
 from refcoll.algorithms.hierarchical import (
     Traffic,
     home,
@@ -34,9 +34,7 @@ from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then
 
 
-def three_level_rails_all_reduce(
-    rank: int, size: int, nodes: Nodes, switches: Nodes
-) -> Schedule:
+def three_level_rails_all_reduce(rank: int, size: int, nodes: Nodes, switches: Nodes) -> Schedule:
     """Rails within and between nodes, whose inner all-reduces are rails between switches.
 
     Chunks: per piece of the nodes, those of the rails over the switches.  Steps: 2(m-1) +
@@ -49,9 +47,7 @@ def three_level_rails_all_reduce(
     return rails_over(rank, nodes, between_nodes, len(_inner_weights(switches)))
 
 
-def three_level_leaders_all_reduce(
-    rank: int, size: int, nodes: Nodes, switches: Nodes
-) -> Schedule:
+def three_level_leaders_all_reduce(rank: int, size: int, nodes: Nodes, switches: Nodes) -> Schedule:
     """Binomial reduces up to one rank per switch, ring all-reduce, binomial broadcasts.
 
     Chunks: K.  Depth: 2 ceil(log2 m) + 2 ceil(log2 k) + 2(K-1).  Sent and received: S per
@@ -141,6 +137,14 @@ def _leaders_traffic(
     return _links(rank, nodes, switches) * sum(lengths) + across
 
 
+_EQUAL = When(
+    "nodes, and switches, of equal size",
+    lambda size, nodes, switches: len(set(map(len, nodes))) == len(set(map(len, switches))) == 1,
+)
+_SINGLE = When(
+    "N <= 2, or one rank on each switch",
+    lambda size, nodes, switches: size in (1, 2, len(switches)),
+)
 ALGORITHMS = (
     Algorithm(
         name="three_level_rails",
@@ -157,8 +161,8 @@ ALGORITHMS = (
         received=lambda rank, size, c, nodes, switches: _rails_traffic(
             rank, nodes, switches, c, all_reduce_received
         ),
-        bandwidth_optimal="nodes of equal size on switches of equal size",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_EQUAL,
+        latency_optimal=ONE,
         source="Cho et al., BlueConnect (2019)",
     ),
     Algorithm(
@@ -175,8 +179,8 @@ ALGORITHMS = (
         received=lambda rank, size, c, nodes, switches: _leaders_traffic(
             rank, nodes, switches, c, all_reduce_received
         ),
-        bandwidth_optimal="one rank on each node, one node on each switch",
-        latency_optimal="N = 1",
+        bandwidth_optimal=_SINGLE,
+        latency_optimal=ONE,
         source="MPICH SMP-aware collectives, one level more",
     ),
 )

@@ -14,7 +14,7 @@ Few steps, whole vectors: good for short ones.  The root sends all S bytes L tim
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm, log2_ceiling, one_chunk
+from refcoll.algorithms.declaration import ALWAYS, ONE, UP_TO_2, Algorithm, log2_ceiling, one_chunk
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
 
 
@@ -66,7 +66,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=lambda rank, size, c: child_count(rank, size) * sum(c),
         received=lambda rank, size, c: (rank > 0) * sum(c),
-        bandwidth_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ALWAYS,
         source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
     ),
@@ -80,7 +81,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c: (rank > 0) * sum(c),
         received=lambda rank, size, c: child_count(rank, size) * sum(c),
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ALWAYS,
         source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
     ),
@@ -94,7 +96,8 @@ ALGORITHMS = (
         sent=lambda rank, size, c: links(rank, size) * sum(c),
         received=lambda rank, size, c: links(rank, size) * sum(c),
         in_rank_order=True,
-        bandwidth_optimal="N <= 2",
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ONE,
         source="Open MPI coll/base, allreduce nonoverlapping",
         also_known_as={"Open MPI": "2 nonoverlapping"},
     ),

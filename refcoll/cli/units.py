@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from refcoll.algorithms.declaration import Nodes
 from refcoll.errors import ArgumentError
+from refcoll.topology import node_shape
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("KMGT", 1)}

@@ -70,6 +70,9 @@ def verify(
     ] = None,
     algorithm: Annotated[str | None, typer.Option("--algorithm", "-a", help="only this")] = None,
     collective: Collective = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="all lengths, dtypes with operators, and options")
+    ] = False,
     transport: Annotated[
         str | None,
         typer.Option(help="in-process, mpi, ...; by default mpi under mpirun, else in-process"),
@@ -85,13 +88,13 @@ def verify(
     name = transport or (_IN_PROCESS if launched_size() is None else "mpi")
     outcome, started = _Outcome(name), time.monotonic()
     if name == _IN_PROCESS:
-        rank, plan = 0, {size: _cases(size, collective, algorithm) for size in _sizes(ranks)}
+        rank, plan = 0, _plan(_sizes(ranks), collective, algorithm, thorough)
         rows = _in_process(plan, timeout)
     else:
         if ranks is not None:
             raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
         end = connector(name)()  # raises for a name that does not exist
-        rank, plan = end.rank, {end.size: _cases(end.size, collective, algorithm)}
+        rank, plan = end.rank, _plan([end.size], collective, algorithm, thorough)
         rows = verification.verify(end, plan[end.size], timeout)
     total = sum(len(each) for each in plan.values())
     try:
@@ -117,16 +120,19 @@ def _sizes(ranks: str | None) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _cases(size: int, collective: str | None, algorithm: str | None) -> list[Case]:
+def _plan(
+    sizes: Sequence[int], collective: str | None, algorithm: str | None, thorough: bool
+) -> dict[int, list[Case]]:
+    """What is run on how many ranks; refused where that is nothing at all."""
     if algorithm is not None and collective is not None:
         find(collective, algorithm)
-    chosen = cases(size, collective, algorithm)
-    if not chosen:
+    plan = {size: cases(size, collective, algorithm, thorough) for size in sizes}
+    if not any(plan.values()):
         raise ArgumentError(
-            f"there is nothing to run for algorithm={algorithm!r}, collective={collective!r}; "
-            "see `refcoll list`"
+            f"there is nothing to run for algorithm={algorithm!r}, collective={collective!r} on "
+            f"{', '.join(map(str, sizes))} ranks; see `refcoll list`"
         )
-    return chosen
+    return plan
 
 
 def _in_process(plan: dict[int, list[Case]], timeout: float) -> Iterator[Row]:
@@ -165,11 +171,15 @@ def _report(outcome: _Outcome, to_terminal: bool) -> None:
 
 def _cells(row: Row) -> list[str]:
     return [
-        row.algorithm, row.collective, str(row.ranks), str(row.count), row.dtype, row.op or "-",
+        _named(row), row.collective, str(row.ranks), str(row.count), row.dtype, row.op or "-",
         _yes(row.exact), _yes(row.agree), str(row.steps), str(row.steps_claimed),
         str(row.sent_bytes), str(row.sent_claimed), str(row.received_bytes),
         f"{row.lower_bound_bytes:.10g}", "ok" if row.ok else "; ".join(row.problems),
     ]  # fmt: skip
+
+
+def _named(row: Row) -> str:
+    return " ".join([row.algorithm, *(f"{key}={value}" for key, value in row.options)])
 
 
 def _yes(value: bool) -> str:

@@ -52,6 +52,8 @@ class Counts:
     """Elements that some rank must send, in any schedule."""
     least_received: Fraction = Fraction(0)
     """Elements that some rank must receive, in any schedule."""
+    helpers: int = 0
+    """Ranks beyond those that the bounds speak of."""
     least_rounds: int = 0
     """Rounds at one send and one receive a rank a round, in any schedule."""
 
@@ -77,13 +79,16 @@ class Counts:
 
     @property
     def bandwidth_optimal(self) -> bool:
-        """Whether the busiest rank sends and receives what some rank must, in whole elements."""
-        return max(self.sent, self.received) == ceil(self.least)
+        """Whether the busiest rank sends and receives what some rank must, in whole elements.
+
+        Never where helpers take part: the bound is for ranks alone.
+        """
+        return not self.helpers and max(self.sent, self.received) == ceil(self.least)
 
     @property
     def latency_optimal(self) -> bool:
         """Whether it takes the rounds that any schedule must, at one message each way a round."""
-        return self.rounds == self.least_rounds
+        return not self.helpers and self.rounds == self.least_rounds
 
 
 def count(program: Program, elements: int | Layout) -> Counts:
@@ -101,6 +106,7 @@ def count(program: Program, elements: int | Layout) -> Counts:
     counts.depth = _last(program, layout, Rates(alpha=1))
     counts.rounds = _last(program, layout, Rates(alpha=1, ports="one"))
     counts.least_sent, counts.least_received = program.least(layout.lengths)
+    counts.helpers = program.helpers
     counts.least_rounds = program.collective.least_rounds(program.size)
     return counts
 

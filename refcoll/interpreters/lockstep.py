@@ -65,7 +65,7 @@ def _play(
 ) -> None:
     """One round: ``ends`` of the round before become those of this one."""
     far = each.remote
-    source, to, cost = each.source[far], each.to[far], alpha + beta * size[far]
+    source, to, cost = each.source[far], each.to[far], np.asarray(alpha + beta * size[far])
     ready = np.maximum(ends[source], ends[to])
     if one_port:
         takes = _running_totals(source, each.place[far], cost)

@@ -74,7 +74,7 @@ class _Values:
         if fresh.size:
             numbers[fresh] = self._made(keys[fresh] >> 32, keys[fresh] & 0xFFFFFFFF)
             self._merged.update(zip(keys[fresh].tolist(), numbers[fresh].tolist(), strict=True))
-        return numbers[back.reshape(-1)]
+        return np.asarray(numbers[back.reshape(-1)])
 
     def _made(self, left: Ints, right: Ints) -> Ints:
         _require(np.array_equal(self.chunk[left], self.chunk[right]))
@@ -121,7 +121,7 @@ class _Proof:
         """One contribution is one number, on however many ranks it starts."""
         keys, back = np.unique(ranks * self.program.chunks + chunks, return_inverse=True)
         made = self.values.leaves(keys // self.program.chunks, keys % self.program.chunks)
-        return made[back.reshape(-1)]
+        return np.asarray(made[back.reshape(-1)])
 
     def play(self, each: Round) -> None:
         """Every rank's step of one number: all reads, then all writes in order."""
@@ -173,7 +173,9 @@ class _Proof:
             ranks * self.indices + program.result_area * program.chunks + chunks
         ]  # fmt: skip
         _require((got != _EMPTY).all())
-        _require(np.array_equal(values.chunk[got], ranks if program.collective.transposes else chunks))
+        _require(
+            np.array_equal(values.chunk[got], ranks if program.collective.transposes else chunks)
+        )
         for start in range(0, got.size, 65_536):
             part = slice(start, start + 65_536)
             _require(np.array_equal(values.bits[got[part]], sets[groups[part]]))

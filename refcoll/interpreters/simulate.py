@@ -65,10 +65,11 @@ class _Memory:
         self.op.merge(left, right, mine)
 
     def results(self, count: int) -> list[Array]:
-        vectors = [vector[:count] for vector in self.vectors[: self.program.size]]
+        start = self.program.result_area * count
+        vectors = [v[start : start + count] for v in self.vectors[: self.program.size]]
         if self.program.collective.reduces:
-            for vector in vectors:
-                self.op.finish(vector, self.program.size)
+            for rank, vector in enumerate(vectors):
+                self.op.finish(vector, self.program.merged(rank))
         return vectors
 
     def _chunk(self, rank: int, index: int) -> Array:

@@ -44,7 +44,7 @@ class Round:
     @property
     def remote(self) -> Bools:
         """Which messages go to another rank."""
-        return self.source != self.to
+        return np.asarray(self.source != self.to)
 
 
 class _Ends:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from refcoll.testing.cases import Case
@@ -34,6 +34,8 @@ class Expected:
     steps: list[int]
     sent: list[int]
     received: list[int]
+    bounds: tuple[str, ...]
+    """Which of "steps", "sent" and "received" are upper bounds."""
     least: list[Fraction]
     """Bytes that some rank must send, and bytes that some rank must receive."""
 
@@ -48,6 +50,7 @@ class Row:
     count: int
     dtype: str
     op: str | None
+    options: tuple[tuple[str, int], ...]
     transport: str
     """Its name; "simulated" for programs that need helpers; "not run" for refuted ones."""
     exact: bool = False
@@ -66,7 +69,7 @@ class Row:
     @property
     def title(self) -> str:
         """The case in words."""
-        case = Case(self.algorithm, self.collective, self.count, self.dtype, self.op)
+        case = Case(self.algorithm, self.collective, self.count, self.dtype, self.op, self.options)
         return case.title(self.ranks)
 
 
@@ -80,9 +83,9 @@ def judge(
     exact, agree = all(sight.exact for sight in sights), _agree(case, sights)
     problems = [
         *_wrong_values(sights, agree),
-        *_differences("steps", "", steps, expected.steps),
-        *_differences("sent", " bytes", sent, expected.sent),
-        *_differences("received", " bytes", received, expected.received),
+        *_differences("steps", "", steps, expected.steps, expected.bounds),
+        *_differences("sent", " bytes", sent, expected.sent, expected.bounds),
+        *_differences("received", " bytes", received, expected.received, expected.bounds),
         *_too_little("sent", sent, expected.least[0]),
         *_too_little("received", received, expected.least[1]),
     ]
@@ -91,7 +94,7 @@ def judge(
         problems.append("a rank left before the last had entered")
     least = max(expected.least)
     return Row(
-        **asdict(case),
+        **vars(case),
         ranks=size,
         transport=transport,
         exact=exact,
@@ -111,7 +114,7 @@ def judge(
 def refuted(case: Case, size: int, problem: str) -> Row:
     """The row of a program that is not worth running."""
     said = [f"refuted before it ran: {problem}"]
-    return Row(**asdict(case), ranks=size, transport="not run", problems=said)
+    return Row(**vars(case), ranks=size, transport="not run", problems=said)
 
 
 def _agree(case: Case, sights: Sequence[Sight]) -> bool:
@@ -136,12 +139,13 @@ def _wrong_values(sights: Sequence[Sight], agree: bool) -> Iterator[str]:
 
 
 def _differences(
-    what: str, unit: str, measured: Sequence[int], claimed: Sequence[int]
+    what: str, unit: str, measured: Sequence[int], claimed: Sequence[int], bounds: Sequence[str]
 ) -> Iterator[str]:
     """The first rank on which what was measured is not what was claimed."""
     for rank, (value, claim) in enumerate(zip(measured, claimed, strict=True)):
-        if value != claim:
-            yield f"{what} on rank {rank}: {value}{unit}, claimed {claim}"
+        if value > claim or (value < claim and what not in bounds):
+            most = " at most" if what in bounds else ""
+            yield f"{what} on rank {rank}: {value}{unit}, claimed{most} {claim}"
             return
 
 

@@ -11,10 +11,13 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from refcoll.algorithms.declaration import Nodes
+from refcoll.arguments import GATHERING
 from refcoll.collectives import COLLECTIVES
 from refcoll.communicator import Communicator
 from refcoll.errors import TransportError
@@ -29,6 +32,7 @@ from refcoll.testing.cases import Case, cases
 from refcoll.testing.counting import Counting
 from refcoll.testing.judging import Expected, Row, Sight, judge, refuted
 from refcoll.testing.values import dtype_named, merged, rank_input
+from refcoll.topology import node_shape
 from refcoll.transport import Transport
 
 __all__ = ["Case", "Row", "cases", "verify"]
@@ -66,11 +70,11 @@ class _Run:
         try:
             self.program = program(
                 self.case.collective, self.case.algorithm, self.comm.size,
-                root=self.root, nodes=self.nodes,
+                root=self.root, nodes=self.nodes, **dict(self.case.options),
             )  # fmt: skip
             self.layout = self.program.layout(self.case.count)
             self.expected = self._expected()
-            problem = next(_refutations(self.program), None)
+            problem = _refutation(self.program)
         except Exception as error:  # whatever a broken algorithm raises is its verdict
             return refuted(self.case, self.comm.size, f"{type(error).__name__}: {error}")
         if problem is not None:
@@ -88,6 +92,7 @@ class _Run:
             steps=[claims.steps(rank) for rank in ranks],
             sent=[claims.sent(rank, lengths) * itemsize for rank in ranks],
             received=[claims.received(rank, lengths) * itemsize for rank in ranks],
+            bounds=claims.bounds,
             least=[each * itemsize for each in self.program.least(lengths)],
         )
 
@@ -140,12 +145,14 @@ class _Run:
         if case.collective == "barrier":
             return self.comm.plan("barrier", algorithm=case.algorithm), None, None
         x = rank_input(rank, case.count, self.dtype, case.op or "sum")
-        counts = self.layout.lengths if self.program.collective.scattered else None
-        if case.collective == "all_gather":
+        kind = self.program.collective
+        counts = self.layout.lengths if kind.scattered and not kind.transposes else None
+        if case.collective in GATHERING:
             x = x[self.layout.span(rank, rank + 1)]
+        options: dict[str, Any] = dict(case.options)
         plan = self.comm.plan(
             case.collective, x, case.op or "sum", self.root, counts=counts,
-            algorithm=case.algorithm, nodes=self.nodes,
+            algorithm=case.algorithm, nodes=self.nodes, **options,
         )  # fmt: skip
         return plan, x, x.copy()
 
@@ -160,18 +167,40 @@ class _Run:
 
     def _wanted(self, rank: int) -> Array | None:
         """The right result on ``rank``, computed without refcoll's schedules or merges."""
-        case, size = self.case, self.comm.size
-        if case.collective == "barrier" or (case.collective == "reduce" and rank != self.root):
-            return None
-        if case.collective == "broadcast":
-            return rank_input(self.root, case.count, self.dtype, "sum")
-        if case.collective == "all_gather":
-            spans = [self.layout.span(each, each + 1) for each in range(size)]
-            vectors = [rank_input(each, case.count, self.dtype, "sum") for each in range(size)]
-            return np.concatenate([v[span] for v, span in zip(vectors, spans, strict=True)])
-        total = merged(size, case.count, self.dtype, case.op or "sum")
+        case, size, op = self.case, self.comm.size, self.case.op or "sum"
         mine = self.layout.span(rank, rank + 1)
+        match case.collective:
+            case "barrier":
+                return None
+            case "reduce" | "gather" if rank != self.root:
+                return None
+            case "exscan" if rank == 0:
+                return None
+            case "broadcast":
+                return self._input(self.root)
+            case "scatter":
+                return self._input(self.root)[mine]
+            case "all_gather" | "gather":
+                spans = [self.layout.span(each, each + 1) for each in range(size)]
+                return np.concatenate([self._input(r)[span] for r, span in enumerate(spans)])
+            case "all_to_all":
+                return np.concatenate([self._input(each)[mine] for each in range(size)])
+            case "scan":
+                return merged(rank + 1, case.count, self.dtype, op)
+            case "exscan":
+                return merged(rank, case.count, self.dtype, op)
+        total = merged(size, case.count, self.dtype, op)
         return total[mine] if case.collective == "reduce_scatter" else total
+
+    def _input(self, rank: int) -> Array:
+        """What ``rank`` puts in, where nothing is merged."""
+        return rank_input(rank, self.case.count, self.dtype, "sum")
+
+
+@lru_cache(maxsize=512)
+def _refutation(made: Program) -> str | None:
+    """The first of them, found once for all lengths and dtypes."""
+    return next(_refutations(made), None)
 
 
 def _refutations(made: Program) -> Iterator[str]:
@@ -181,8 +210,12 @@ def _refutations(made: Program) -> Iterator[str]:
     if not report.aligned:
         yield "the two ends of a message have different step numbers"
     depth = count(made, made.chunks).depth
-    if made.claims is not None and depth != made.claims.depth:
-        yield f"depth {depth}, claimed {made.claims.depth}"
+    claims = made.claims
+    if claims is not None and depth != claims.depth:
+        if "depth" not in claims.bounds:
+            yield f"depth {depth}, claimed {claims.depth}"
+        elif depth > claims.depth:
+            yield f"depth {depth}, claimed to be at most {claims.depth}"
 
 
 def _halves(size: int) -> Nodes:
