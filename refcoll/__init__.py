@@ -1,5 +1,6 @@
 """What a collective should do, what it should cost, and whether a library does it right."""
 
+from refcoll.choosing import explain
 from refcoll.communicator import Communicator
 from refcoll.connecting import connect
 from refcoll.errors import (
@@ -50,6 +51,7 @@ __all__ = [
     "cost",
     "count",
     "draw",
+    "explain",
     "from_steps",
     "node_shape",
     "program",

@@ -34,14 +34,18 @@ class Topology:
         switch = {node: k for k, nodes in enumerate(self.switches) for node in nodes}
         return {rank: (k, switch[k]) for k, ranks in enumerate(self.nodes) for rank in ranks}
 
+    def home(self, rank: int) -> tuple[int, int]:
+        """The numbers of a rank's node and switch; -1 for a helper, who has none."""
+        return self._homes.get(rank, (-1, -1))
+
     def link(self, one: int, other: int) -> str:
         """The class, of ``LINKS``, of the link between two ranks."""
-        homes = self._homes
-        if one not in homes or other not in homes:
+        (node, switch), (other_node, other_switch) = self.home(one), self.home(other)
+        if min(node, other_node) < 0:
             return LINKS[3]
-        if homes[one][0] == homes[other][0]:
+        if node == other_node:
             return LINKS[0]
-        return LINKS[1] if homes[one][1] == homes[other][1] else LINKS[2]
+        return LINKS[1] if switch == other_switch else LINKS[2]
 
 
 def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import refcoll
+from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.show import show
@@ -38,6 +39,7 @@ app.command()(verify)
 app.command("list")(list_algorithms)
 app.command()(count)
 app.command()(show)
+app.command()(choose)
 
 
 def main() -> None:

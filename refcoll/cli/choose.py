@@ -1,53 +1,49 @@
-"""Which program a command line means."""
+"""refcoll choose: which algorithm "auto" takes, and what it weighs."""
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import Algorithm
-from refcoll.cli import units
-from refcoll.errors import ArgumentError
-from refcoll.programs import Program
-from refcoll.registry import DEFAULT_SEGMENTS, algorithms, find, program
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from refcoll.choosing import explain
+from refcoll.cli.options import Json, NodeShape, Ranks, Root
+from refcoll.cli.output import console, table, write_json
+from refcoll.cli.units import nbytes, said_bytes, said_seconds
+from refcoll.cli.units import nodes as parsed_nodes
+
+_HEADER = ("algorithm", "predicted", "depth", "sent", "received")
 
 
-def chosen(
-    algorithm: str,
-    collective: str | None,
-    ranks: int | None,
-    *,
-    default_ranks: int,
-    root: int = 0,
-    nodes: str | None = None,
-    segments: int | None = None,
-    default_segments: int = DEFAULT_SEGMENTS,
-) -> Program:
-    """The program; of a name that several collectives have, all_reduce unless told otherwise."""
-    found = algorithms(None, algorithm)
-    if not found:
-        names = sorted({each.name for each in algorithms()})
-        near = [name for name in names if algorithm in name]
-        raise ArgumentError(
-            f"algorithm={algorithm!r} does not exist; "
-            + (f"do you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}")
-        )
-    wanted = collective or min(found, key=lambda each: each.collective != "all_reduce").collective
-    _require_meaning(find(wanted, algorithm), nodes=nodes, segments=segments)
-    shape = units.nodes(nodes, ranks)
-    named = ranks or (sum(len(node) for node in shape) if shape else default_ranks)
-    return program(
-        wanted,
-        algorithm,
-        named,
-        root=root,
-        nodes=shape,
-        segments=default_segments if segments is None else segments,
-    )
+def choose(
+    collective: Annotated[str, typer.Argument(help="all_reduce, broadcast, ...")],
+    ranks: Ranks = None,
+    size: Annotated[str, typer.Option("--size", "-s", help="vector size S, such as 14GB")] = "1MB",
+    root: Root = 0,
+    nodes: NodeShape = None,
+    in_order: Annotated[
+        bool, typer.Option("--in-order", help="for an operator that does not commute")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Say which algorithm "auto" takes for N ranks and S bytes, and rank the others.
 
-
-def _require_meaning(algorithm: Algorithm, **given: object) -> None:
-    """Refuse an option that the algorithm does not look at, rather than ignore it."""
-    for name, value in given.items():
-        if value is not None and name not in algorithm.options:
-            raise ArgumentError(
-                f"{name}={value} has no meaning for {algorithm.name} {algorithm.collective}: "
-                "leave it out"
-            )
+    Times are predictions by the cost model on typical links: a guide to the order.
+    """
+    where = parsed_nodes(nodes, ranks)
+    named = ranks or (sum(map(len, where.nodes)) if where else 8)
+    total = nbytes(size)
+    choices = explain(collective, named, total, root=root, nodes=where, in_order=in_order)
+    if str(json) != "-":
+        print(f"{choices[0].algorithm} for {collective} of {said_bytes(total)} on {named} ranks")
+        rows = [
+            [each.algorithm, said_seconds(each.seconds), str(each.depth),
+             said_bytes(each.sent), said_bytes(each.received)]
+            for each in choices
+        ]  # fmt: skip
+        console().print(table(None, _HEADER, rows))
+    write_json(json, {
+        "collective": collective, "ranks": named, "size_bytes": total,
+        "choices": [asdict(each) for each in choices],
+    })  # fmt: skip

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from refcoll.cli.choose import chosen
-from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
+from refcoll.cli.chosen import chosen
+from refcoll.cli.options import (
+    AlgorithmName,
+    Collective,
+    Json,
+    NodeShape,
+    Radix,
+    Ranks,
+    Root,
+    Segments,
+    Shards,
+)
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import bytes_per_second, nbytes, said_bytes, said_seconds, seconds
 from refcoll.errors import ArgumentError
@@ -17,6 +28,7 @@ from refcoll.interpreters.cost import cost
 from refcoll.interpreters.count import Counts
 from refcoll.interpreters.count import count as counted
 from refcoll.programs import Program
+from refcoll.topology import LINKS
 
 _EACH_RANK = 16
 """Up to so many ranks are listed one by one where they differ."""
@@ -34,6 +46,8 @@ def count(
     root: Root = 0,
     nodes: NodeShape = None,
     segments: Segments = None,
+    radix: Radix = None,
+    shards: Shards = None,
     json: Json = None,
 ) -> None:
     """Count steps and bytes per rank for N ranks and S bytes, beside the least possible.
@@ -48,8 +62,11 @@ def count(
         root=root,
         nodes=nodes,
         segments=segments,
+        radix=radix,
+        shards=shards,
     )
-    total, alpha = nbytes(size), seconds("0s" if latency is None else latency)
+    total = program.whole(nbytes(size))
+    alpha = seconds("0s" if latency is None else latency)
     if latency is not None and bandwidth is None:
         raise ArgumentError(f"latency={latency} is for the time, which needs --bandwidth too")
     counts = counted(program, total)
@@ -84,18 +101,25 @@ def _summary(
         "(the most that one rank does)"
     )
     if len(program.nodes) > 1:
-        most = max(_across(program, counts, rank) for rank in range(program.size))
-        yield f"  {said_bytes(most)} of what a rank sends leaves its node, at most"
+        for link, (most, whole) in by_link(program, counts).items():
+            yield f"  {link}: {said_bytes(most)} sent by a rank at most, {said_bytes(whole)} in all"
     least = said_bytes(float(counts.least))
     yield f"  {least} is the least that some rank must: {_verdict(counts)}"
+    if counts.latency_optimal and counts.rounds:
+        yield f"  {counts.rounds} rounds are the least that any schedule takes"
     if times is not None:
         yield f"  {_said_times(times, counts)}"
 
 
-def _across(program: Program, counts: Counts, rank: int) -> int:
-    """What ``rank`` sends to ranks on other nodes."""
-    mine = next(node for node in program.nodes if rank in node)
-    return sum(n for (a, b), n in counts.links.items() if a == rank and b not in mine)
+def by_link(program: Program, counts: Counts) -> dict[str, tuple[int, int]]:
+    """Per class of links in use: bytes by the rank that sends most there, and by all."""
+    sent: dict[str, Counter[int]] = {}
+    assert program.topology is not None
+    for (source, to), size in counts.links.items():
+        sent.setdefault(program.topology.link(source, to), Counter())[source] += size
+    return {
+        link: (max(sent[link].values()), sum(sent[link].values())) for link in LINKS if link in sent
+    }
 
 
 def _said_times(times: dict[str, float], counts: Counts) -> str:
@@ -110,6 +134,8 @@ def _said_times(times: dict[str, float], counts: Counts) -> str:
 def _verdict(counts: Counts) -> str:
     if counts.bandwidth_optimal:
         return "no schedule in this model does better"
+    if counts.helpers:
+        return f"of ranks alone; here {counts.helpers} helpers do arithmetic too"
     if counts.least == 0:
         return "nothing needs to move"
     most = max(counts.sent, counts.received)
@@ -142,6 +168,12 @@ def _content(
         "received_bytes": counts.received,
         "lower_bound_bytes": float(counts.least),
         "bandwidth_optimal": counts.bandwidth_optimal,
+        "latency_optimal": counts.latency_optimal,
+        "least_rounds": counts.least_rounds,
+        "link_classes": {
+            link: {"most_by_a_rank_bytes": most, "bytes": whole}
+            for link, (most, whole) in by_link(program, counts).items()
+        },
         "ranks": [asdict(rank) for rank in counts.ranks],
         "links": [{"source": a, "to": b, "bytes": n} for (a, b), n in sorted(counts.links.items())],
         "seconds": times,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,19 +12,23 @@ from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import nodes as parsed_nodes
 from refcoll.collectives import COLLECTIVES
 from refcoll.errors import ArgumentError
+from refcoll.interpreters.count import count
 from refcoll.registry import algorithms, program
+from refcoll.topology import Topology
 
 _HEADER = (
-    "collective", "algorithm", "steps", "depth", "sent", "received", "least",
-    "bandwidth-optimal", "rank order", "also known as", "source",
+    "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "optimal",
+    "order", "defined for", "options", "also known as", "source",
 )  # fmt: skip
 
 
 _LEGEND = """
-steps, sent, received   of the rank that does most; S is the whole vector
-least                   what some rank must send and receive in any schedule
-bandwidth-optimal       when no schedule moves less, for chunks of equal length
-rank order              kept: operators need not commute"""
+steps, sent, received   of the rank that does most; S is the whole vector; <= is an upper bound
+depth, rounds           messages that wait for one another; the same at one out and one in a round
+optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
+                        options else: see --json
+order                   kept: operators need not commute
+A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 
 def list_algorithms(
@@ -42,44 +46,65 @@ def list_algorithms(
         raise ArgumentError(
             f"collective={collective!r} does not exist; there are {', '.join(COLLECTIVES)}"
         )
-    rows = [_row(each, ranks, nodes) for each in algorithms(collective)]
+    where = parsed_nodes(nodes, ranks)
+    rows = [_row(each, ranks, where) for each in algorithms(collective)]
     if str(json) != "-":
-        cells = [[_said(row[key]) for key in row] for row in rows]
-        console().print(table(f"Algorithms on {ranks} ranks", _HEADER, cells))
+        console().print(table(f"Algorithms on {ranks} ranks", _HEADER, [_cells(r) for r in rows]))
         print(_LEGEND)
     write_json(json, {"ranks": ranks, "algorithms": rows})
 
 
-def _row(algorithm: Algorithm, ranks: int, nodes: str | None) -> dict[str, object]:
-    made = program(
-        algorithm.collective, algorithm.name, ranks, nodes=parsed_nodes(nodes, ranks)
-    )  # fmt: skip
-    claims = made.claims
-    assert claims is not None
-    unit = made.chunks * 1_000
-    lengths = made.layout(unit).lengths
-    everyone = range(made.ranks)
+def _row(algorithm: Algorithm, ranks: int, where: Topology | None) -> dict[str, Any]:
+    """What is known of it, and what it costs here, which is null where it is not defined."""
+    costs = _costs(algorithm, ranks, where) if algorithm.sizes.holds(ranks) else _UNDEFINED
     return {
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
-        "steps": max(claims.steps(rank) for rank in everyone),
-        "depth": claims.depth,
-        "sent": max(claims.sent(rank, lengths) for rank in everyone) / unit,
-        "received": max(claims.received(rank, lengths) for rank in everyone) / unit,
-        "least": float(max(made.least(lengths))) / unit,
-        "bandwidth_optimal": algorithm.bandwidth_optimal,
+        **costs,
+        "bandwidth_optimal": algorithm.bandwidth_optimal.said,
+        "latency_optimal": algorithm.latency_optimal.said,
         "in_rank_order": algorithm.in_rank_order,
+        "sizes": algorithm.sizes.said,
+        "options": list(algorithm.options),
+        "bounds": list(algorithm.bounds),
         "also_known_as": dict(algorithm.also_known_as),
         "source": algorithm.source,
     }
 
 
-def _said(value: object) -> str:
-    match value:
-        case bool():
-            return "kept" if value else "-"
-        case float():
-            return f"{value:.4g} S"
-        case dict():
-            return "; ".join(f"{library} {name}" for library, name in value.items())
-    return str(value)
+_UNDEFINED = dict.fromkeys(("steps", "depth", "rounds", "sent", "received", "least", "optimal"))
+
+
+def _costs(algorithm: Algorithm, ranks: int, where: Topology | None) -> dict[str, Any]:
+    made = program(algorithm.collective, algorithm.name, ranks, nodes=where)
+    claims = made.claims
+    assert claims is not None
+    unit = made.chunks * 1_000
+    layout = made.layout(unit)
+    everyone, lengths = range(made.ranks), layout.lengths
+    counts = count(made, layout)
+    senses = {"bandwidth": counts.bandwidth_optimal, "latency": counts.latency_optimal}
+    return {
+        "steps": max(claims.steps(rank) for rank in everyone),
+        "depth": claims.depth,
+        "rounds": counts.rounds,
+        "sent": max(claims.sent(rank, lengths) for rank in everyone) / unit,
+        "received": max(claims.received(rank, lengths) for rank in everyone) / unit,
+        "least": float(counts.least) / unit,
+        "optimal": [sense for sense, holds in senses.items() if holds],
+    }
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    def number(key: str, unit: str = "") -> str:
+        if row[key] is None:
+            return "-"
+        return f"{'<= ' if key in row['bounds'] else ''}{row[key]:.4g}{unit}"
+
+    known = row["also_known_as"].items()
+    return [
+        row["collective"], row["algorithm"], number("steps"), number("depth"), number("rounds"),
+        number("sent", " S"), number("received", " S"), " ".join(row["optimal"] or ["-"]),
+        "kept" if row["in_rank_order"] else "-", row["sizes"], " ".join(row["options"]) or "-",
+        "; ".join(f"{library} {name}" for library, name in known) or "-", row["source"],
+    ]  # fmt: skip

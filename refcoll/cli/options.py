@@ -21,10 +21,21 @@ Ranks: TypeAlias = Annotated[
 Root: TypeAlias = Annotated[int, typer.Option(help="root of a broadcast or reduce")]
 NodeShape: TypeAlias = Annotated[
     str | None,
-    typer.Option("--nodes", help="which ranks share a node: 4x8 for 4 nodes of 8, or 4,4,3"),
+    typer.Option(
+        "--nodes",
+        help="which ranks share a node: 4x8 for 4 nodes of 8, or 4,4,3; 2x4x8 on 2 switches",
+    ),
 ]
 Segments: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="into how many pieces a pipelined algorithm cuts")
+]
+
+
+Radix: TypeAlias = Annotated[
+    int | None, typer.Option(min=2, help="how many ranks a wide algorithm brings together")
+]
+Shards: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="over how many parameter servers the vector is spread")
 ]
 
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from refcoll.cli.choose import chosen
-from refcoll.cli.options import AlgorithmName, Collective, Json, NodeShape, Ranks, Root, Segments
+from refcoll.cli.chosen import chosen
+from refcoll.cli.options import (
+    AlgorithmName,
+    Collective,
+    Json,
+    NodeShape,
+    Radix,
+    Ranks,
+    Root,
+    Segments,
+    Shards,
+)
 from refcoll.cli.output import write_json
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.draw import draw
@@ -21,6 +31,8 @@ def show(
     root: Root = 0,
     nodes: NodeShape = None,
     segments: Segments = None,
+    radix: Radix = None,
+    shards: Shards = None,
     json: Json = None,
 ) -> None:
     """Draw an algorithm: which chunk goes where in each step, and what each rank then holds."""
@@ -32,7 +44,8 @@ def show(
         root=root,
         nodes=nodes,
         segments=segments,
-        default_segments=2,
+        radix=radix,
+        shards=shards,
     )
     if str(json) != "-":
         if program.ranks > _WIDEST:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.errors import ArgumentError
-from refcoll.topology import node_shape
+from refcoll.topology import Topology, node_shape, topology
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("KMGT", 1)}
@@ -52,19 +51,26 @@ def seconds(text: str, name: str = "latency") -> float:
     return float(value) * _SECONDS[unit]
 
 
-def nodes(text: str | None, size: int | None = None) -> Nodes | None:
-    """A node shape from "4x8" (4 nodes of 8 ranks) or "4,4,3" (nodes of 4, 4 and 3)."""
+def nodes(text: str | None, size: int | None = None) -> Topology | None:
+    """A topology: "4x8" is 4 nodes of 8 ranks, "4,4,3" nodes of 4, 4 and 3, "2x4x8" 2
+    switches of 4 nodes of 8, "4,4/4,3" nodes of 4, 4 on one switch and of 4, 3 on another."""
     if text is None:
         return None
-    if match := re.fullmatch(r"([1-9][0-9]*)x([1-9][0-9]*)", text):
-        sizes = [int(match[2])] * int(match[1])
-    elif re.fullmatch(r"[1-9][0-9]*(,[1-9][0-9]*)*", text):
-        sizes = [int(each) for each in text.split(",")]
+    if match := re.fullmatch(r"(?:(\d+)x)?([1-9]\d*)x([1-9]\d*)", text):
+        on_node, on_switch, switches = int(match[3]), int(match[2]), int(match[1] or 1)
+        shape = [[on_node] * on_switch] * switches
+    elif re.fullmatch(r"[1-9]\d*([,/][1-9]\d*)*", text):
+        shape = [[int(each) for each in part.split(",")] for part in text.split("/")]
     else:
-        raise ArgumentError(f"nodes={text!r}: use 4x8 for 4 nodes of 8 ranks, or 4,4,3")
-    if size is not None and sum(sizes) != size:
-        raise ArgumentError(f"nodes={text!r} holds {sum(sizes)} ranks, not {size}")
-    return node_shape(sizes)
+        raise ArgumentError(
+            f"nodes={text!r}: use 4x8 for 4 nodes of 8 ranks, 2x4x8 for 2 switches of those, or "
+            "4,4,3 and 4,4/4,3"
+        )
+    ranks = sum(sum(switch) for switch in shape)
+    if size is not None and ranks != size:
+        raise ArgumentError(f"nodes={text!r} holds {ranks} ranks, not {size}")
+    flat = iter(node_shape([each for switch in shape for each in switch]))
+    return topology([[next(flat) for _ in switch] for switch in shape], ranks)
 
 
 def said_bytes(value: float) -> str:

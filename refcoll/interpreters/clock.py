@@ -2,10 +2,11 @@
 
 A message is *ready* when the steps at both its ends have started: nothing is assumed to be
 buffered.  (Where a program deadlocks without: when the sender's step has started.)  All
-messages of a step share the rank's one link out and one link in.  With *several ports* they
-pay their latencies together, with *one port* one after another:
+messages of a step share the rank's one link out and one link in; where classes of links have
+rates of their own (``Rates.far``), a rank has one link out and one in of each class.  With
+*several ports* messages pay their latencies together, with *one port* one after another:
 
-    several ports    arrival = ready + alpha + beta * (all elements that the step sends)
+    several ports    arrival = ready + alpha + beta * (all that the step sends on that link)
                      the link in takes beta * elements of each, from ready + alpha on
     one port         arrival = ready + the alpha + beta * elements of each, up to this one
                      the link in takes alpha + beta * elements of each, one after another
@@ -18,8 +19,9 @@ in its own order at one send and one receive a rank a round (one port).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from refcoll.chunks import Layout
@@ -33,7 +35,8 @@ from refcoll.interpreters.delivery import (
 )
 from refcoll.interpreters.table import table
 from refcoll.programs import Program
-from refcoll.schedule import Action, Reduce, Send, indices, remote
+from refcoll.schedule import Action, Reduce, Send, indices, peer, remote
+from refcoll.topology import LINKS
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,12 @@ class Rates:
     beta: float = 0
     gamma: float = 0
     ports: Literal["several", "one"] = "several"
+    far: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """(alpha, beta) of those classes of ``topology.LINKS`` that differ."""
+
+    def of(self, link: str) -> tuple[float, float]:
+        """(alpha, beta) of a class of links."""
+        return self.far.get(link, (self.alpha, self.beta))
 
 
 def finish_times(program: Program, layout: Layout, rates: Rates) -> list[float]:
@@ -52,10 +61,10 @@ def finish_times(program: Program, layout: Layout, rates: Rates) -> list[float]:
     Raises DeadlockError for a program that waits for ever however much is buffered.
     """
     if (rounds := table(program)) is not None:
+        links = lockstep.Links(program.topology, program.ranks, [rates.of(each) for each in LINKS])
         return lockstep.finish_times(
-            rounds, program.ranks, layout, rates.alpha, rates.beta, rates.gamma,
-            one_port=rates.ports == "one",
-        )  # fmt: skip
+            rounds, links, layout, rates.gamma, one_port=rates.ports == "one"
+        )
     for capacity in CAPACITIES[:-1]:
         try:
             return _play(program, layout, rates, capacity)
@@ -92,11 +101,15 @@ class _Clock:
             for position, action in enumerate(node.actions)
             if isinstance(action, Send) and remote(action, rank)
         }
-        so_far, everything = 0.0, self.rates.beta * sum(sends.values())
+        so_far, on_link = 0.0, Counter[str]()
         for position, size in sends.items():
-            so_far += self.rates.alpha + self.rates.beta * size
+            on_link[self._link(rank, node.actions[position])] += size
+        for position, size in sends.items():
+            link = self._link(rank, node.actions[position])
+            alpha, beta = self.rates.of(link)
+            so_far += alpha + beta * size
             one_port = self.rates.ports == "one"
-            takes = so_far if one_port else self.rates.alpha + everything
+            takes = so_far if one_port else alpha + beta * on_link[link]
             self.takes[rank, index, position] = takes
 
     def finish(self, rank: int, index: int, partners: Sequence[Place | None]) -> None:
@@ -106,7 +119,7 @@ class _Clock:
         sends = [ready + self.takes[place] for action, place, ready in messages
                  if isinstance(action, Send)]  # fmt: skip
         receives = [
-            (ready + self.takes[origin], ready, self._size(action))
+            (ready + self.takes[origin], ready, self._size(action), self._link(rank, action))
             for action, origin, ready in messages
             if not isinstance(action, Send)
         ]
@@ -126,17 +139,21 @@ class _Clock:
                 ends = [send] if self.buffered or receive is None else [send, receive]
                 yield action, send, max(self.starts[rank][node] for rank, node, _ in ends)
 
-    def _landed(self, start: float, messages: Sequence[tuple[float, float, int]]) -> float:
-        """When the last of the messages (arrival, ready, size) has come through the link in."""
-        alpha, beta = self.rates.alpha, self.rates.beta
-        landed, drained = start, 0.0
-        for arrival, ready, size in messages:
+    def _landed(self, start: float, messages: Sequence[tuple[float, float, int, str]]) -> float:
+        """When the last message (arrival, ready, size, link) has come through its link in."""
+        landed, drained = start, dict.fromkeys(LINKS, 0.0)
+        for arrival, ready, size, link in messages:
+            alpha, beta = self.rates.of(link)
             if self.rates.ports == "one":
                 landed = max(landed + alpha + beta * size, arrival)
             else:
-                drained = max(drained, ready + alpha) + beta * size
-                landed = max(landed, drained, arrival)
+                drained[link] = max(drained[link], ready + alpha) + beta * size
+                landed = max(landed, drained[link], arrival)
         return landed
+
+    def _link(self, rank: int, action: Action) -> str:
+        where = self.program.topology
+        return where.link(rank, peer(action)) if where else LINKS[0]
 
     def _size(self, action: Action) -> int:
         return sum(self.layout.length(i) for i in indices(action.chunks))

@@ -12,6 +12,7 @@ import numpy as np
 
 from refcoll.chunks import Layout
 from refcoll.interpreters.table import Bools, Ints, Round, waves
+from refcoll.topology import Topology
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -44,50 +45,64 @@ def _summed(rows: Ints, values: Any, count: int) -> Ints:
     return sums
 
 
+class Links:
+    """Which class of links every message takes, and what that costs."""
+
+    def __init__(
+        self, where: Topology | None, ranks: int, rates: Sequence[tuple[float, float]]
+    ) -> None:
+        self.ranks = ranks
+        self.alpha, self.beta = np.array(rates).T
+        homes = [where.home(rank) if where else (0, 0) for rank in range(ranks)]
+        self._nodes, self._switches = np.array(homes, np.int64).T
+
+    def classes(self, source: Ints, to: Ints) -> Ints:
+        """The number, in ``topology.LINKS``, of each message's link."""
+        other_node = self._nodes[source] != self._nodes[to]
+        other_switch = self._switches[source] != self._switches[to]
+        outside = (self._nodes[source] < 0) | (self._nodes[to] < 0)
+        return np.where(outside, 3, other_node * (1 + other_switch)).astype(np.int64)
+
+
 def finish_times(
-    rounds: Sequence[Round],
-    ranks: int,
-    layout: Layout,
-    alpha: float,
-    beta: float,
-    gamma: float,
-    one_port: bool,
+    rounds: Sequence[Round], links: Links, layout: Layout, gamma: float, one_port: bool
 ) -> list[float]:
     """When each rank ends its last step."""
-    ends = np.zeros(ranks)
+    ends = np.zeros(links.ranks)
     for each in rounds:
-        _play(each, ends, message_sizes(each, layout), alpha, beta, gamma, one_port)
+        _play(each, ends, message_sizes(each, layout), links, gamma, one_port)
     return [float(end) for end in ends]
 
 
 def _play(
-    each: Round, ends: Floats, size: Ints, alpha: float, beta: float, gamma: float, one_port: bool
+    each: Round, ends: Floats, sizes: Ints, links: Links, gamma: float, one_port: bool
 ) -> None:
     """One round: ``ends`` of the round before become those of this one."""
     far = each.remote
-    source, to, cost = each.source[far], each.to[far], np.asarray(alpha + beta * size[far])
+    source, to = each.source[far], each.to[far]
+    kind = links.classes(source, to)
+    alpha, wire = links.alpha[kind], links.beta[kind] * sizes[far]
     ready = np.maximum(ends[source], ends[to])
     if one_port:
-        takes = _running_totals(source, each.place[far], cost)
+        takes = _running_totals(source, each.place[far], alpha + wire)
     else:
-        total = np.zeros_like(ends)
-        np.add.at(total, source, beta * size[far])
-        takes = alpha + total[source]
+        out = source * len(links.alpha) + kind
+        takes = alpha + np.bincount(out, wire)[out] if out.size else alpha
     arrival = ready + takes
     landed = ends.copy()
-    drained = np.zeros_like(ends)
-    order = np.lexsort((size[far], ready, arrival, to))
+    drained = np.zeros(links.ranks * len(links.alpha))
+    order = np.lexsort((sizes[far], ready, arrival, to))
     for wave in waves(to[order]):
         now = order[wave]
-        at = to[now]
+        at, into = to[now], to[now] * len(links.alpha) + kind[now]
         if one_port:
-            landed[at] = np.maximum(landed[at] + cost[now], arrival[now])
+            landed[at] = np.maximum(landed[at] + (alpha + wire)[now], arrival[now])
         else:
-            drained[at] = np.maximum(drained[at], ready[now] + alpha) + beta * size[far][now]
-            landed[at] = np.maximum(landed[at], np.maximum(drained[at], arrival[now]))
+            drained[into] = np.maximum(drained[into], (ready + alpha)[now]) + wire[now]
+            landed[at] = np.maximum(landed[at], np.maximum(drained[into], arrival[now]))
     np.maximum.at(landed, source, arrival)
     if gamma:
-        np.add.at(landed, each.to, gamma * size * each.reduces)
+        np.add.at(landed, each.to, gamma * sizes * each.reduces)
     ends[:] = landed
 
 
