@@ -1,5 +1,7 @@
 """Which algorithms, sizes and node shapes the tests go through."""
 
+import pytest
+
 from refcoll import algorithms, node_shape
 
 SIZES = range(1, 65)
@@ -19,6 +21,35 @@ SHAPES = [
     ((5, 0), (3,), (1, 4, 2)),
     ((8, 1, 6), (0, 7), (4, 3, 5, 2)),
 ]
+
+
+ROOTED = [e for k in ("broadcast", "reduce", "scatter", "gather") for e in algorithms(k)]
+VALUES = {"segments": (1, 3), "radix": (2, 3, 5), "shards": (1, 2, 7)}
+
+
+def variants(each):
+    """Keywords for ``program``: each value of each option that it takes."""
+    found = [{key: value} for key in each.options if key in VALUES for value in VALUES[key]]
+    return found or [{}]
+
+
+def defined(sizes, among=None):
+    """(algorithm, size), of those sizes that each is defined for, as parameters."""
+    return [
+        pytest.param(each, size, id=f"{named(each)}-{size}")
+        for each in (algorithms() if among is None else among)
+        for size in sizes
+        if each.sizes.holds(size)
+    ]
+
+
+def switched(nodes):
+    """The nodes on switches: on one each, in halves, and the first alone."""
+    if len(nodes) > 1:
+        middle = (len(nodes) + 1) // 2
+        yield [[node] for node in nodes]
+        yield [nodes[:middle], nodes[middle:]]
+        yield [nodes[:1], nodes[1:]]
 
 
 def named(each):

@@ -139,7 +139,10 @@ def _verdict(counts: Counts) -> str:
     if counts.least == 0:
         return "nothing needs to move"
     most = max(counts.sent, counts.received)
-    return f"this one takes {most / float(counts.least):.3g} times that"
+    ratio = most / float(counts.least)
+    if ratio < 1.0005:
+        return "this one takes no more, but for chunks of unequal length"
+    return f"this one takes {ratio:.3g} times that"
 
 
 _EACH_HEADER = ("rank", "steps", "sent", "received", "messages sent", "messages received")

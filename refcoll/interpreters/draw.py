@@ -17,6 +17,7 @@ from refcoll.schedule import Action, Chunks, Copy, Reduce, Send, indices, remote
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHOWN = 16
+_AREAS = 4
 _ONE_DIGIT = 10
 """Up to so many ranks are written without commas between them."""
 _MERGING = "Partial results travel: whoever receives a chunk merges it into its own."
@@ -78,10 +79,17 @@ def _symbols(program: Program) -> Iterator[str]:
     used = {type(a) for graph in program.graphs for node in graph for a in node.actions}
     a = _name(0, program)
     together = "01" if program.ranks <= _ONE_DIGIT else "0,1"
-    yield f"  {a}:0      chunk {a} as rank 0 had it at the start"
+    if program.collective.transposes:
+        yield f"  {a}:{a}0     in place {a} lies chunk {a} of rank 0's vector"
+    else:
+        yield f"  {a}:0      chunk {a} as rank 0 had it at the start"
+    for area in range(1, min(program.areas, _AREAS)):
+        what = "the result" if area == program.result_area else "scratch"
+        name = _name(area * program.chunks, program)
+        yield f"  {name:<8} place {a} of area {area}, which is {what}"
     if Reduce in used:
         yield f"  {a}:{together:<6} what the ranks 0 and 1 had in chunk {a}, merged (summed, say)"
-    yield f"  {a}*       chunk {a}, finished"
+    yield f"  {_name(program.result_area * program.chunks, program) + '*':<8} finished"
     if Send in used:
         yield f"  {a} -> 1   I send my chunk {a} to rank 1"
     if Reduce in used:
@@ -105,7 +113,7 @@ def _summary(program: Program) -> Iterator[str]:
     if not program.collective.synchronises:
         most, least = max(counts.sent, counts.received) / unit, float(counts.least) / unit
         better = "no schedule can do with less" if counts.bandwidth_optimal else (
-            f"the least possible is {least:.4g}"
+            f"the least possible {'by ranks alone ' if program.helpers else ''}is {least:.4g}"
         )  # fmt: skip
         yield f"The busiest rank sends or receives {most:.4g} times its vector; {better}."
 
@@ -130,13 +138,17 @@ class _Story:
             for c, value in sorted(self.symbols.memory[rank].items())
         ]
 
-    def _content(self, rank: int, chunk: int, value: Expression) -> str:
-        wanted = self.program.after(rank, chunk)
+    def _content(self, rank: int, index: int, value: Expression) -> str:
+        program = self.program
+        area, chunk = divmod(index, program.chunks)
         held = sorted(value.contributors().elements())
-        if wanted is not None and held == sorted(wanted):
+        wanted = program.after(rank, chunk) if area == program.result_area else None
+        right_chunk = value.chunk == program.origin(rank, chunk)
+        if wanted is not None and right_chunk and held == sorted(wanted):
             return "*"
-        between = "" if self.program.ranks <= _ONE_DIGIT else ","
-        return ":" + between.join(str(who) for who in held)
+        between = "" if program.ranks <= _ONE_DIGIT else ","
+        which = _name(value.chunk, program) if program.collective.transposes else ""
+        return f":{which}" + between.join(str(who) for who in held)
 
     def finished(self) -> str:
         """Which chunks are finished where by now, in a sentence; empty where too many are."""
@@ -186,7 +198,10 @@ def _names(chunks: Chunks, program: Program) -> str:
 
 
 def _name(chunk: int, program: Program) -> str:
-    return _LETTERS[chunk] if program.areas * program.chunks <= len(_LETTERS) else f"c{chunk}"
+    """A chunk's letter, or number; with a dash for each area beyond the first."""
+    area, place = divmod(chunk, program.chunks)
+    letter = _LETTERS[place] if program.chunks <= len(_LETTERS) else f"c{place}"
+    return letter + "'" * area
 
 
 # ---- tables of text --------------------------------------------------------------------
