@@ -98,6 +98,7 @@ def _rails_steps(rank: int, size: int, nodes: Nodes, switches: Nodes) -> int:
 
 
 def _rails_depth(size: int, nodes: Nodes, switches: Nodes) -> int:
+    """Reached where all nodes, and all switches, are of one size; else at most."""
     return 2 * (largest(nodes) + largest(switches) + len(switches) - 3)
 
 
@@ -155,6 +156,7 @@ ALGORITHMS = (
         options=("nodes", "switches"),
         steps=_rails_steps,
         depth=_rails_depth,
+        bounds=("depth",),
         sent=lambda rank, size, c, nodes, switches: _rails_traffic(
             rank, nodes, switches, c, all_reduce_sent
         ),
@@ -173,6 +175,7 @@ ALGORITHMS = (
         options=("nodes", "switches"),
         steps=_leaders_steps,
         depth=_leaders_depth,
+        bounds=("depth",),
         sent=lambda rank, size, c, nodes, switches: _leaders_traffic(
             rank, nodes, switches, c, all_reduce_sent
         ),
