@@ -1,0 +1,114 @@
+"""The array interpreters say what the step-by-step ones say.
+
+A program given as graphs instead of steps is played event by event, so the same algorithm
+goes through both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from refcoll import Copy, Reduce, Send, algorithms, check, cost, count, from_steps, program
+from refcoll.interpreters.proving import proof
+from refcoll.interpreters.table import table, waves
+from samples import defined
+
+
+def made(each, size):
+    nodes = [[[0]], [[rank] for rank in range(1, size)]] if size > 1 else None
+    return program(each.collective, each.name, size, nodes=nodes, segments=2, radix=3, shards=2)
+
+
+def eventful(made):
+    """The same program as graphs: no steps to play in lockstep."""
+    return replace(made, steps=None, foreign=made.graph)
+
+
+@pytest.mark.parametrize(("each", "size"), defined([1, 2, 3, 4, 6, 7, 8]))
+def test_counts_times_and_proofs_are_the_same_action_by_action(each, size):
+    fast = made(each, size)
+    slow = eventful(fast)
+    assert table(fast) is not None
+    assert table(slow) is None
+    elements = fast.whole(1000)
+    assert count(fast, elements) == count(slow, elements)
+    far = {"between nodes": (3e-6, 2e9), "between switches": (7e-6, 1e9)}
+    for ports in ("several", "one"):
+        rates = {"latency": 1e-6, "bandwidth": 5e9, "reduce_bandwidth": 2e10, "ports": ports}
+        for links in (None, far):
+            assert cost(fast, elements, **rates, links=links) == pytest.approx(
+                cost(slow, elements, **rates, links=links), rel=1e-12
+            )
+    ordered, report = proof(fast), check(slow)
+    assert report.ok
+    assert ordered == report.in_rank_order
+    assert check(fast).in_rank_order == report.in_rank_order
+    assert [sorted(values) for values in check(fast).values] == [
+        sorted(values) for values in report.values
+    ]
+
+
+def test_waves():
+    rows = [list(map(int, wave)) for wave in waves(np.array([5, 7, 5, 5]))]
+    assert rows == [[0, 1], [2], [3]]
+    assert list(waves(np.array([], np.int64))) == []
+
+
+WRONG = {
+    "a copy into a chunk that is sent": (
+        "all_gather", [[(Send(0, 1), Copy(0, 1))], [(Send(1, 0), Copy(0, 0))]], 2),
+    "two copies into one chunk": (
+        "broadcast", [[(Send(0, 1), Send(0, 1))], [(Copy(0, 0), Copy(0, 0))]], 1),
+    "a copy over a merge": (
+        "reduce", [[(Reduce(0, 1), Copy(0, 2))], [(Send(0, 0),)], [(Send(0, 0),)]], 1),
+    "a chunk named twice": ("reduce", [[(Reduce((0, 0), 1),)], [(Send((0, 0), 0),)]], 1),
+    "a rank out of bounds": ("broadcast", [[(Send(0, 2),)], [(Copy(0, 0),)]], 1),
+    "a chunk out of bounds": ("broadcast", [[(Send(1, 1),)], [(Copy(1, 0),)]], 1),
+    "other chunks at the two ends": ("broadcast", [[(Send(1, 1),)], [(Copy(0, 0),)]], 2),
+    "a contribution twice": ("reduce", [[(Reduce(0, 1), Reduce(0, 1))], [(Send(0, 0),) * 2]], 1),
+    "a contribution missing": ("reduce", [[(Reduce(0, 1),)], [(Send(0, 0),)], []], 1),
+    "an empty chunk sent": ("broadcast", [[(), (Send(0, 1),)], [(Send(0, 2),), (Copy(0, 0),)],
+                                          [(Copy(0, 1),)]], 1),
+    "a merge into nothing": ("broadcast", [[(Send(0, 1),)], [(Reduce(0, 0),)]], 1),
+    "nobody heard of": ("barrier", [[], []], 1),
+    "merged in two ways": (
+        "all_reduce",
+        [[(*(Send(0, o) for o in range(3) if o != r),
+           *(Reduce(0, o) for o in [*range(r + 1, 3), *reversed(range(r))]))] for r in range(3)],
+        1),
+    "a chunk in another's place": (
+        "all_to_all", [[(Send(0, 0), Copy(2, 0), Send(0, 1), Copy(3, 1))],
+                       [(Send(1, 1), Copy(3, 1), Send(1, 0), Copy(2, 0))]], 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_not_proved(name):
+    collective, steps, chunks = WRONG[name]
+    areas = {"areas": 2, "result_area": 1} if collective == "all_to_all" else {}
+    wrong = from_steps(collective, steps, chunks, **areas)
+    assert proof(wrong) is None
+    assert not check(wrong).ok
+
+
+def test_what_is_not_aligned_is_left_to_the_events():
+    late = from_steps("broadcast", [[(), (Send(0, 1),)], [(Copy(0, 0),)]], 1)
+    assert table(late) is None
+    assert check(late).ok
+    assert not check(late).aligned
+
+
+def test_every_algorithm_is_aligned():
+    for each in algorithms():
+        assert table(program(each.collective, each.name, 8)) is not None
+
+
+@pytest.mark.parametrize("name", ["recursive_doubling", "double_binary_tree", "rabenseifner"])
+def test_hundreds_of_ranks(name):
+    """Exactly, all contributors of every chunk."""
+    report = check(program("all_reduce", name, 512))
+    assert report.ok
+    assert report.capacity == 0
