@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from refcoll.agreement import CHANNEL, Agreement
-from refcoll.algorithms.declaration import Nodes
 from refcoll.arguments import Call, Request, checked, seconds
 from refcoll.buffers import Buffers
 from refcoll.errors import (
@@ -23,7 +22,7 @@ from refcoll.inorder import Handle, InOrder
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array, Operator
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS
-from refcoll.topology import Topology
+from refcoll.topology import Nodes, Topology
 from refcoll.transport import Transport
 
 DEFAULT_TIMEOUT = 300.0

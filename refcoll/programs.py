@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.chunks import Layout, balanced, proportional
 from refcoll.collectives import Collective, Least, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError
 from refcoll.graph import Graph, chained
 from refcoll.schedule import Action, Step
-from refcoll.topology import Topology
+from refcoll.topology import Nodes, Topology
 
 
 @dataclass(frozen=True)

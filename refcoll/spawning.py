@@ -6,12 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.testing.inprocess import World
-from refcoll.topology import topology
+from refcoll.topology import Nodes, topology
 
 T = TypeVar("T")
 

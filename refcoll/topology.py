@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.errors import ArgumentError
 
+Nodes: TypeAlias = tuple[tuple[int, ...], ...]
+"""Which ranks share a node: each rank once, nodes in any order and of any size.  Likewise
+which nodes, by number, share a switch."""
 LINKS = ("within a node", "between nodes", "between switches", "to and from helpers")
 """The classes of links, from near to far; helpers stand outside the nodes."""
 

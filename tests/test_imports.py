@@ -13,7 +13,9 @@ import refcoll
 
 ROOT = Path(refcoll.__file__).parent.parent
 MODULES = sorted(path for top in ("refcoll", "transports") for path in (ROOT / top).rglob("*.py"))
-CORE = {"schedule", "chunks", "graph", "programs", "collectives", "operators", "errors"}
+CORE = {
+    "schedule", "chunks", "graph", "programs", "collectives", "operators", "errors", "topology",
+}  # fmt: skip
 
 
 def title(path):
@@ -79,9 +81,10 @@ def test_the_language_stands_on_the_standard_library_alone(name, allowed):
 
 
 @files("path", below("algorithms"), ids=title)
-def test_algorithms_know_schedules_and_each_other(path):
+def test_algorithms_know_schedules_nodes_and_each_other(path):
     assert not foreign(path)
-    assert all(within(each, {"schedule", "chunks", "algorithms"}) for each in ours(path))
+    allowed = {"schedule", "chunks", "topology", "algorithms"}
+    assert all(within(each, allowed) for each in ours(path))
 
 
 @files("path", below("interpreters"), ids=title)

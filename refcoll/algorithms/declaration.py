@@ -10,9 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 from refcoll.schedule import Schedule
 
 Lengths: TypeAlias = Sequence[int]
-Nodes: TypeAlias = tuple[tuple[int, ...], ...]
-"""Which ranks share a node: each rank once, nodes in any order and of any size.  Likewise
-which nodes, by number, share a switch."""
 
 
 class When(NamedTuple):

@@ -31,7 +31,7 @@ from itertools import pairwise
 from math import lcm
 from typing import TypeAlias
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Nodes, When, log2_ceiling
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, log2_ceiling
 from refcoll.algorithms.ring import (
     all_reduce_received,
     all_reduce_sent,
@@ -41,6 +41,7 @@ from refcoll.algorithms.ring import (
 )
 from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, together
+from refcoll.topology import Nodes
 
 AllReduce: TypeAlias = Callable[[int, int], Schedule]
 

@@ -20,7 +20,7 @@ Nodes and switches may be of any sizes.  Both need a commutative operator.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Nodes, When, log2_ceiling
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, log2_ceiling
 from refcoll.algorithms.hierarchical import (
     Traffic,
     home,
@@ -32,6 +32,7 @@ from refcoll.algorithms.hierarchical import (
 from refcoll.algorithms.ring import all_reduce_received, all_reduce_sent, ring_all_reduce
 from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then
+from refcoll.topology import Nodes
 
 
 def three_level_rails_all_reduce(rank: int, size: int, nodes: Nodes, switches: Nodes) -> Schedule:

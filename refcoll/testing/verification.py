@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from refcoll.algorithms.declaration import Nodes
 from refcoll.arguments import GATHERING
 from refcoll.collectives import COLLECTIVES
 from refcoll.communicator import Communicator
@@ -32,7 +31,7 @@ from refcoll.testing.cases import Case, cases
 from refcoll.testing.counting import Counting
 from refcoll.testing.judging import Expected, Row, Sight, judge, refuted
 from refcoll.testing.values import dtype_named, merged, rank_input
-from refcoll.topology import node_shape
+from refcoll.topology import Nodes, node_shape
 from refcoll.transport import Transport
 
 __all__ = ["Case", "Row", "cases", "verify"]

@@ -25,7 +25,10 @@ from refcoll import (
     user_operator,
 )
 from refcoll.chunks import Layout
+from refcoll.collectives import COLLECTIVES
 from refcoll.schedule import ScheduleError
+from samples import ROOTED
+from samples import defined as defined_for
 
 INTEGERS = ["int8", "uint8", "int16", "uint32", "int64", "uint64"]
 FLOATS = [
@@ -50,8 +53,8 @@ PYTHON = {
 def programs(draw, among=None, roots=True):
     """Any algorithm, on any ranks, from any root, on any nodes."""
     each = draw(st.sampled_from(algorithms() if among is None else among))
-    size = draw(st.integers(1, 9))
-    rooted = each.collective in ("broadcast", "reduce")
+    size = draw(st.integers(1, 9).filter(each.sizes.holds))
+    rooted = each in ROOTED
     root = draw(st.integers(0, size - 1)) if rooted and roots else 0
     nodes = None
     if "nodes" in each.options:
@@ -62,11 +65,12 @@ def programs(draw, among=None, roots=True):
     return program(
         each.collective, each.name, size,
         root=root, nodes=nodes, segments=draw(st.integers(1, 4)),
+        radix=draw(st.integers(2, 5)), shards=draw(st.integers(1, 4)),
     )  # fmt: skip
 
 
 def reductions():
-    return programs([each for each in algorithms() if "reduce" in each.collective])
+    return programs([each for each in algorithms() if COLLECTIVES[each.collective].reduces])
 
 
 def lengths_of(made, count):
@@ -95,6 +99,23 @@ def defined(made, count):
                     yield rank, chunk, where, [chunk]
                 case "broadcast":
                     yield rank, chunk, where, [made.root]
+                case "gather" if rank == made.root:
+                    yield rank, chunk, where, [chunk]
+                case "scatter" if rank == chunk:
+                    yield rank, chunk, where, [made.root]
+                case "scan":
+                    yield rank, chunk, where, everyone[: rank + 1]
+                case "exscan" if rank > 0:
+                    yield rank, chunk, where, everyone[:rank]
+                case "all_to_all":
+                    yield rank, chunk, where, [chunk]
+
+
+def origin(made, count, rank, where):
+    """Where, in the inputs, the elements of a place of a result come from."""
+    if made.collective.name != "all_to_all":
+        return where
+    return lengths_of(made, count)[rank]
 
 
 def exactly(values, op, dtype):
@@ -118,7 +139,7 @@ def exactly(values, op, dtype):
 )
 @settings(max_examples=400, deadline=None)
 def test_integers_are_exact(made, count, dtype, op, seed):
-    info = np.iinfo(dtype)
+    info, count = np.iinfo(dtype), made.whole(count)
     inputs = np.random.default_rng(seed).integers(
         info.min, info.max, (made.size, count), dtype, endpoint=True
     )
@@ -131,7 +152,7 @@ def test_integers_are_exact(made, count, dtype, op, seed):
         assert result.dtype == dtype
         assert not any(np.shares_memory(result, given) for given in inputs)
     for rank, _, where, who in defined(made, count):
-        columns = [inputs[r, where].tolist() for r in who]
+        columns = [inputs[r, origin(made, count, rank, where)].tolist() for r in who]
         if made.collective.reduces:
             expected = [exactly(column, op, dtype) for column in zip(*columns, strict=True)]
         else:
@@ -143,6 +164,7 @@ def test_integers_are_exact(made, count, dtype, op, seed):
 @settings(max_examples=100, deadline=None)
 def test_what_the_collective_does_not_start_from_does_not_count(made, count, seed):
     """An all-gather reads a rank's own chunk alone, a broadcast the root's vector alone."""
+    count = made.whole(count)
     inputs = np.random.default_rng(seed).integers(-99, 99, (made.size, count))
     other = inputs.copy()
     for rank in range(made.size):
@@ -157,8 +179,9 @@ def test_what_the_collective_does_not_start_from_does_not_count(made, count, see
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.data())
 @settings(max_examples=60, deadline=None)
 def test_pieces_of_given_lengths(lengths, data):
-    each = data.draw(st.sampled_from([*algorithms("reduce_scatter"), *algorithms("all_gather")]))
     size, count = len(lengths), sum(lengths)
+    kinds = [*algorithms("reduce_scatter"), *algorithms("all_gather")]
+    each = data.draw(st.sampled_from([each for each in kinds if each.sizes.holds(size)]))
     inputs = [np.arange(count) * (rank + 1) + rank for rank in range(size)]
     made = program(each.collective, each.name, size)
     results = simulate(made, inputs, layout=Layout(tuple(lengths)))
@@ -179,6 +202,7 @@ def test_pieces_of_given_lengths(lengths, data):
 @settings(max_examples=200, deadline=None)
 def test_small_whole_numbers_in_floats_are_exact(made, count, dtype, seed):
     """Partial sums of 9 ranks stay below 2^p, where p is the precision: 3, 8, 11, ... bits."""
+    count = made.whole(count)
     limit = {"float8_e5m2": 0, "bfloat16": 28}.get(dtype.name, 200)
     random = np.random.default_rng(seed)
     numbers = random.integers(-limit, limit, (made.size, count), endpoint=True)
@@ -186,7 +210,8 @@ def test_small_whole_numbers_in_floats_are_exact(made, count, dtype, seed):
         numbers[random.integers(made.size, size=2), :] = 3
     results = simulate(made, [x.astype(dtype) for x in numbers])
     for rank, _, where, who in defined(made, count):
-        assert results[rank][where].astype(int).tolist() == numbers[who][:, where].sum(0).tolist()
+        column = numbers[who][:, origin(made, count, rank, where)]
+        assert results[rank][where].astype(int).tolist() == column.sum(0).tolist()
 
 
 SCALAR = {
@@ -212,14 +237,13 @@ def test_floats_are_those_of_the_expression_tree_to_the_bit(made, count, dtype, 
     numbers[random.random(numbers.shape) < 0.1] *= 0  # zeros of both signs
     inputs = list(numbers.astype(dtype))
     results, values = simulate(made, inputs, op), check(made).values
-    for rank, chunk, where, _ in defined(made, count):
+    for rank, chunk, where, who in defined(made, count):
+        value = values[rank][made.result_area * made.chunks + chunk]
         for element in range(where.start, where.stop):
             with np.errstate(all="ignore"):
-                expected = values[rank][chunk].evaluate(
-                    lambda who, _, e=element: inputs[who][e], SCALAR[op]
-                )
+                expected = value.evaluate(lambda r, _, e=element: inputs[r][e], SCALAR[op])
                 if op == "avg":
-                    expected = expected / dtype.type(made.size)
+                    expected = expected / dtype.type(len(who))
             assert results[rank][element].tobytes() == dtype.type(expected).tobytes()
 
 
@@ -247,15 +271,16 @@ def test_nan_infinity_and_minus_zero_arrive_on_every_rank(each):
     x[1, 1], x[4, 1] = np.inf, -np.inf
     x[3, 2] = np.inf
     x[:, 3] = -0.0
-    for result in simulate(program("all_reduce", each.name, 5), list(x)):
+    x = np.concatenate([x, np.zeros((3, 4), np.float32)])
+    x[5:, 3] = -0.0
+    for result in simulate(program("all_reduce", each.name, 8), list(x)):
         assert np.isnan(result[:2]).all()
         assert result[2] == np.inf
         assert result[3] == 0
         assert np.signbit(result[3])
 
 
-@pytest.mark.parametrize("each", algorithms("all_reduce"), ids=lambda each: each.name)
-@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize(("each", "size"), defined_for([1, 2, 3, 6, 8], algorithms("all_reduce")))
 def test_avg_divides_the_exact_sum_once(each, size):
     """Sums of whole numbers are exact; IEEE division then rounds correctly, once."""
     x = np.random.default_rng(size).integers(-1000, 1000, (size, 13))
@@ -289,21 +314,58 @@ def test_maps_are_composed_in_rank_order(made, count, seed):
     random = np.random.default_rng(seed)
     maps = packed(*random.integers(1, PRIME, (2, made.size, count)))
     results = simulate(made, list(maps), user_operator(after, "after"))
-    for rank, _, where, _ in defined(made, count):
+    for rank, _, where, who in defined(made, count):
         for element in range(where.start, where.stop):
-            expected = reduce(after, [int(each) for each in maps[:, element]])
+            expected = reduce(after, [int(each) for each in maps[who, element]])
             assert results[rank][element] == expected
 
 
-@pytest.mark.parametrize("each", IN_ORDER, ids=lambda each: f"{each.collective}-{each.name}")
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 9])
-def test_the_leftmost_is_rank_0_and_the_rightmost_the_last(each, size):
+def times(left, right):
+    """The product of 2 x 2 matrices of numbers modulo 251, each packed into 32 bits."""
+    a, b, c, d = (left >> shift & 255 for shift in (24, 16, 8, 0))
+    e, f, g, h = (right >> shift & 255 for shift in (24, 16, 8, 0))
+    entries = (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)
+    return sum((entry % 251) << shift for entry, shift in zip(entries, (24, 16, 8, 0), strict=True))
+
+
+def digits(number):
+    """How many hexadecimal digits a positive number has."""
+    return sum((number >> 4 * k > 0) * 1 for k in range(15))
+
+
+def joined(left, right):
+    """The digits of one behind those of the other."""
+    return (left << 4 * digits(right)) + right
+
+
+@pytest.mark.parametrize(("each", "size"), defined_for([1, 2, 3, 4, 6, 8], IN_ORDER))
+def test_matrices_and_strings_are_joined_in_rank_order(each, size):
+    made = program(each.collective, each.name, size, segments=2, radix=3, shards=2)
+    random = np.random.default_rng(size)
+    matrices = random.integers(0, 251, (4, size, 7))
+    packed_matrices = sum(m << s for m, s in zip(matrices, (24, 16, 8, 0), strict=True))
+    products = simulate(made, list(packed_matrices), user_operator(times, "times"))
+    names = [np.full(7, rank + 1) for rank in range(size)]
+    strings = simulate(made, names, user_operator(joined, "joined"))
+    for rank, _, where, who in defined(made, 7):
+        wanted = int("".join(f"{r + 1:x}" for r in who), 16)
+        assert np.all(strings[rank][where] == wanted)
+        for element in range(where.start, where.stop):
+            left = np.eye(2, dtype=int)
+            for r in who:
+                left = left @ matrices[:, r, element].reshape(2, 2) % 251
+            unpacked = [int(products[rank][element]) >> s & 255 for s in (24, 16, 8, 0)]
+            assert left.reshape(-1).tolist() == unpacked
+
+
+@pytest.mark.parametrize(("each", "size"), defined_for([1, 2, 3, 5, 8, 9], IN_ORDER))
+def test_the_leftmost_is_the_first_and_the_rightmost_the_last(each, size):
     x = [np.full(7, rank) for rank in range(size)]
     made = program(each.collective, each.name, size)
-    for pick, who in [(lambda a, b: a, 0), (lambda a, b: b, size - 1)]:
+    for pick, which in [(lambda a, b: a, 0), (lambda a, b: b, -1)]:
         results = simulate(made, x, user_operator(pick, "pick"))
-        for rank, _, where, _ in defined(made, 7):
-            assert np.all(results[rank][where] == who)
+        for rank, _, where, who in defined(made, 7):
+            assert np.all(results[rank][where] == who[which])
 
 
 def test_the_ring_merges_a_chunk_from_the_next_rank_round_to_its_own():
