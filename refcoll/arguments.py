@@ -79,11 +79,12 @@ class Call:
             "shards": int(request.shards),
         }  # fmt: skip
 
-    def _placed(self) -> list[list[list[int]]]:
-        """Switches of nodes of ranks."""
+    def _placed(self) -> list[Any]:
+        """Nodes of ranks, or switches of nodes if there are several."""
         where = self.program.topology
         assert where is not None
-        return [[list(where.nodes[node]) for node in switch] for switch in where.switches]
+        on = [[list(where.nodes[node]) for node in switch] for switch in where.switches]
+        return on if len(on) > 1 else on[0]
 
 
 def checked(request: Request, rank: int, size: int) -> Call:

@@ -97,7 +97,6 @@ def _ranked(
         for each in algorithms(collective)
         if _suits(each, size, root, in_order)
         for made in [program(collective, each.name, size, root=root, nodes=nodes)]
-        if not made.helpers
     ]
     if not choices:
         where = f" with root={root}" if root else ""
@@ -111,7 +110,8 @@ def _ranked(
 
 def _suits(algorithm: Algorithm, size: int, root: int, in_order: bool) -> bool:
     ordered = algorithm.in_rank_order and root == 0
-    return algorithm.sizes.holds(size) and (ordered or not in_order)
+    runs = algorithm.sizes.holds(size) and not algorithm.needs_helpers
+    return runs and (ordered or not in_order)
 
 
 def _choice(made: Program, nbytes: int) -> Choice:

@@ -84,6 +84,11 @@ class Algorithm:
     """The area in which the result stands at the end."""
     also_known_as: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def needs_helpers(self) -> bool:
+        """Whether it takes part with more ranks than there are: no transport runs that."""
+        return self.helpers is not none
+
 
 OPTIONS: Mapping[str, str] = {
     "segments": "into how many pieces a pipeline cuts",

@@ -56,7 +56,7 @@ def nodes(text: str | None, size: int | None = None) -> Topology | None:
     switches of 4 nodes of 8, "4,4/4,3" nodes of 4, 4 on one switch and of 4, 3 on another."""
     if text is None:
         return None
-    if match := re.fullmatch(r"(?:(\d+)x)?([1-9]\d*)x([1-9]\d*)", text):
+    if match := re.fullmatch(r"(?:([1-9]\d*)x)?([1-9]\d*)x([1-9]\d*)", text):
         on_node, on_switch, switches = int(match[3]), int(match[2]), int(match[1] or 1)
         shape = [[on_node] * on_switch] * switches
     elif re.fullmatch(r"[1-9]\d*([,/][1-9]\d*)*", text):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from refcoll.algorithms.declaration import Algorithm
 from refcoll.collectives import COLLECTIVES
 from refcoll.operators import OPERATORS, kind
-from refcoll.registry import algorithms, find, program
+from refcoll.registry import algorithms, find
 from refcoll.testing.values import DTYPES, dtype_named
 
 
@@ -47,7 +47,7 @@ def cases(
     pairs, and other segments, radices and shards too.
     """
     chosen = _chosen(size, collective, algorithm)
-    first = {each.collective: each for each in reversed(chosen) if not _helped(each, size)}
+    first = {each.collective: each for each in reversed(chosen) if not each.needs_helpers}
     lengths = [0, size + 1, 1000, 65_537]
     if thorough:
         lengths = sorted({*lengths, 1, size - 1, size})
@@ -80,10 +80,6 @@ def _chosen(size: int, collective: str | None, algorithm: str | None) -> list[Al
     if algorithm is not None and "+" in algorithm and collective in (None, "all_reduce"):
         found = [find("all_reduce", algorithm)]
     return [each for each in found if each.sizes.holds(size)]
-
-
-def _helped(algorithm: Algorithm, size: int) -> bool:
-    return program(algorithm.collective, algorithm.name, size).helpers > 0
 
 
 def _case(

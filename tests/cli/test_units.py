@@ -71,13 +71,25 @@ def test_what_is_no_time(text):
 
 def test_node_shapes():
     assert nodes(None, 5) is None
-    assert nodes("2x3", 6) == ((0, 1, 2), (3, 4, 5))
-    assert nodes("3,1,2", 6) == ((0, 1, 2), (3,), (4, 5))
-    assert nodes("4", 4) == ((0, 1, 2, 3),)
-    assert nodes("1x1", 1) == ((0,),)
+    assert nodes("2x3", 6).nodes == ((0, 1, 2), (3, 4, 5))
+    assert nodes("3,1,2", 6).nodes == ((0, 1, 2), (3,), (4, 5))
+    assert nodes("4", 4).nodes == ((0, 1, 2, 3),)
+    assert nodes("1x1", 1).nodes == ((0,),)
+    assert nodes("2x3", 6).switches == ((0, 1),)
 
 
-@pytest.mark.parametrize("text", ["", "0x4", "2x", "x2", "4,0", "4,,2", "-4", "2x3x1", "a"])
+def test_node_shapes_on_switches():
+    two = nodes("2x3x1", 6)
+    assert two.nodes == ((0,), (1,), (2,), (3,), (4,), (5,))
+    assert two.switches == ((0, 1, 2), (3, 4, 5))
+    uneven = nodes("2,1/3")
+    assert uneven.nodes == ((0, 1), (2,), (3, 4, 5))
+    assert uneven.switches == ((0, 1), (2,))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0x4", "2x", "x2", "4,0", "4,,2", "-4", "2x3x1x1", "a", "4/", "2x2/2", "0x2x2"]
+)
 def test_what_is_no_node_shape(text):
     with pytest.raises(ArgumentError, match="use 4x8"):
         nodes(text, 4)

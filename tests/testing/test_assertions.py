@@ -20,10 +20,11 @@ TWICE = from_steps("all_reduce", [[(Send(0, 1 - r), Reduce(0, 1 - r))] * 2 for r
 HALF = from_steps("all_reduce", [[(Send(0, 1 - r), Reduce(0, 1 - r))] for r in range(2)], 2)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
 def test_all_algorithms_are_correct(size):
     for each in algorithms():
-        assert_correct(program(each.collective, each.name, size))
+        if each.sizes.holds(size):
+            assert_correct(program(each.collective, each.name, size))
 
 
 @pytest.mark.parametrize("wrong", [TWICE, HALF])

@@ -37,7 +37,8 @@ def test_every_algorithm_holds(size):
     for row, case in zip(found, few, strict=True):
         assert (row.ok, row.exact, row.agree) == (True, True, True), row.title
         assert (row.algorithm, row.collective) == (case.algorithm, case.collective)
-        transport = "simulated" if row.algorithm == "parameter_server_alone" else "in-process"
+        alone = row.algorithm in ("parameter_server_alone", "in_network")
+        transport = "simulated" if alone else "in-process"
         assert (row.ranks, row.transport) == (size, transport)
         assert row.title == case.title(size)
         assert max(row.sent_bytes, row.received_bytes) >= row.lower_bound_bytes
@@ -72,7 +73,7 @@ def test_cases_cover_every_algorithm_at_critical_lengths():
             (c.algorithm, c.collective, c.count) for c in cases(size) if c.dtype == "float32"
         }
         for each in algorithms():
-            if each.helpers or each.collective == "barrier":
+            if each.needs_helpers or each.collective == "barrier":
                 continue
             for count in (0, 1, size - 1, size, size + 1, 1000, 65_537):
                 assert (each.name, each.collective, count) in covered
@@ -92,13 +93,21 @@ DEFINED = (
 """The table of refcoll/operators.py."""
 
 
-@pytest.mark.parametrize("collective", ["all_reduce", "reduce_scatter", "reduce"])
+@pytest.mark.parametrize("collective", ["all_reduce", "reduce_scatter", "reduce", "scan", "exscan"])
 def test_cases_cover_every_dtype_and_operator(collective):
-    at_1000 = {(c.dtype, c.op) for c in cases(3, collective) if c.count == 1000}
-    assert at_1000 == DEFINED
+    thorough = {(c.dtype, c.op) for c in cases(3, collective, thorough=True) if c.count == 1000}
+    assert thorough == DEFINED
+    short = {(c.dtype, c.op) for c in cases(3, collective) if c.count == 1000}
+    if collective == "all_reduce":
+        assert short == DEFINED
+    else:
+        assert short == {
+            (dtype, op) for dtype, op in DEFINED
+            if dtype == "int32" or op == "sum"
+        }  # fmt: skip
 
 
-@pytest.mark.parametrize("collective", ["all_gather", "broadcast"])
+@pytest.mark.parametrize("collective", ["all_gather", "broadcast", "gather", "scatter"])
 def test_cases_cover_every_dtype_where_nothing_is_merged(collective):
     at_1000 = {(c.dtype, c.op) for c in cases(3, collective) if c.count == 1000}
     assert at_1000 == {(dtype, None) for dtype in {"bool"} | INTEGERS | FLOATS | COMPLEX}
@@ -156,11 +165,11 @@ def put(monkeypatch):
         wrong = replace(RING, **fields)
         monkeypatch.setitem(registry.ALGORITHMS, ("all_reduce", "ring"), wrong)
         registry._bound.cache_clear()
-        choosing._choose.cache_clear()
+        choosing._ranked.cache_clear()
 
     yield change
     registry._bound.cache_clear()
-    choosing._choose.cache_clear()
+    choosing._ranked.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 import refcoll
+from refcoll.collectives import COLLECTIVES
 from refcoll.operators import OPERATORS, kind
 from refcoll.testing.assertions import same_bits
 from refcoll.testing.values import DTYPES, dtype_named
@@ -35,32 +36,45 @@ def shape(size: int) -> tuple[tuple[int, ...], ...]:
 
 
 for number in range(calls):
-    runnable = [each for each in refcoll.algorithms() if not each.helpers]
+    runnable = [
+        each
+        for each in refcoll.algorithms()
+        if each.sizes.holds(comm.size) and not each.needs_helpers
+    ]
     algorithm = runnable[draw.integers(len(runnable))]
     dtype = dtype_named(DTYPES[draw.integers(len(DTYPES))])
     fitting = [op.name for op in OPERATORS.values() if kind(dtype) in op.kinds]
     op = fitting[draw.integers(len(fitting))]
     count = int(draw.integers(0, 300))
-    root = int(draw.integers(comm.size)) if algorithm.collective in ("broadcast", "reduce") else 0
-    nodes, segments = shape(comm.size), int(draw.integers(1, 5))
+    what = COLLECTIVES[algorithm.collective]
+    root = int(draw.integers(comm.size)) if what.rooted else 0
+    nodes = shape(comm.size)
+    options = {
+        "segments": int(draw.integers(1, 5)),
+        "radix": int(draw.integers(2, 6)),
+        "shards": int(draw.integers(1, 5)),
+    }
     if algorithm.collective == "barrier":
         comm.barrier()
         continue
     made = refcoll.program(
-        algorithm.collective, algorithm.name, comm.size, root=root, nodes=nodes, segments=segments
+        algorithm.collective, algorithm.name, comm.size, root=root, nodes=nodes, **options
     )
+    count = made.whole(count)
     inputs = [values(rank, number, count, dtype) for rank in range(comm.size)]
     span = made.layout(count).span(comm.rank, comm.rank + 1)
-    scattered = made.collective.scattered
-    x = inputs[comm.rank][span] if algorithm.collective == "all_gather" else inputs[comm.rank]
+    pieces = what.scattered and not what.transposes
+    gathers = algorithm.collective in ("all_gather", "gather")
+    x = inputs[comm.rank][span] if gathers else inputs[comm.rank]
     result = comm.plan(
         algorithm.collective, x, op, root, algorithm=algorithm.name, nodes=nodes,
-        segments=segments, counts=made.layout(count).lengths if scattered else None,
+        counts=made.layout(count).lengths if pieces else None, **options,
     ).run()  # fmt: skip
     wanted = refcoll.simulate(made, inputs, op)[comm.rank]
-    if algorithm.collective == "reduce_scatter":
+    if algorithm.collective in ("reduce_scatter", "scatter"):
         wanted = wanted[span]
-    if algorithm.collective == "reduce" and comm.rank != root:
+    away = algorithm.collective in ("reduce", "gather") and comm.rank != root
+    if away or (algorithm.collective == "exscan" and comm.rank == 0):
         assert result is None
     else:
         assert same_bits(result, wanted), (number, made.title, count, dtype, op, root, nodes)
