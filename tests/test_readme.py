@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from refcoll import algorithms
+from refcoll.collectives import COLLECTIVES
 from refcoll.testing.cases import cases
 
 TOP = Path(__file__).parent.parent
@@ -51,3 +53,20 @@ def test_examples_run(page, number, code):
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_every_algorithm_is_on_its_page():
+    page = (TOP / "docs" / "algorithms.md").read_text()
+    for each in algorithms():
+        assert f"`{each.name}`" in page, each.name
+
+
+def test_the_page_of_algorithms_names_files_that_are_there():
+    page = (TOP / "docs" / "algorithms.md").read_text()
+    for name in re.findall(r"`([a-z_]+\.py)`", page):
+        assert (TOP / "refcoll" / "algorithms" / name).is_file(), name
+
+
+def test_the_numbers_of_algorithms_and_collectives_that_it_promises():
+    said = f"Its {len(algorithms())} algorithms for {len(COLLECTIVES)} collectives"
+    assert said in (TOP / "README.md").read_text()

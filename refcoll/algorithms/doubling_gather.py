@@ -309,7 +309,7 @@ ALGORITHMS = (
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ALWAYS,
         source=_PAPER,
-        also_known_as={"MPICH": "recursive_doubling"},
+        also_known_as={"Open MPI": "2 recursive_doubling (block)", "MPICH": "recursive_doubling"},
     ),
     Algorithm(
         name="butterfly",

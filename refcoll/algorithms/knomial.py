@@ -133,7 +133,7 @@ ALGORITHMS = (
         bandwidth_optimal=UP_TO_2,
         latency_optimal=_AS_FAST,
         options=("radix",),
-        source=_SOURCE,
-        also_known_as={"Open MPI": "7 knomial", "MPICH": "tree knomial"},
+        source="the broadcast, backwards in time",
+        also_known_as={"MPICH": "tree knomial"},
     ),
 )

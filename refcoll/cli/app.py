@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import refcoll
+from refcoll.cli.bench import bench
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
@@ -40,6 +41,7 @@ app.command("list")(list_algorithms)
 app.command()(count)
 app.command()(show)
 app.command()(choose)
+app.command()(bench)
 
 
 def main() -> None:
