@@ -69,14 +69,39 @@ def test_a_ring_row_holds_what_the_formulas_give(size):
 
 def test_cases_cover_every_algorithm_at_critical_lengths():
     for size in (1, 2, 5, 8):
-        covered = {
-            (c.algorithm, c.collective, c.count) for c in cases(size) if c.dtype == "float32"
-        }
-        for each in algorithms():
-            if each.needs_helpers or each.collective == "barrier":
-                continue
-            for count in (0, 1, size - 1, size, size + 1, 1000, 65_537):
-                assert (each.name, each.collective, count) in covered
+        for thorough, counts in (
+            (False, (0, size + 1, 1000, 65_537)),
+            (True, (0, 1, size - 1, size, size + 1, 1000, 65_537)),
+        ):
+            covered = {
+                (c.algorithm, c.collective, c.count)
+                for c in cases(size, thorough=thorough)
+                if c.dtype == "float32"
+            }
+            for each in algorithms():
+                if not each.sizes.holds(size) or each.collective == "barrier":
+                    continue
+                unit = size if each.collective == "all_to_all" else 1
+                for count in counts:
+                    whole = -(-count // unit) * unit
+                    assert (each.name, each.collective, whole) in covered
+
+
+def test_thorough_cases_try_other_options():
+    found = cases(4, thorough=True)
+    for each in algorithms():
+        for option in {"segments", "radix", "shards"} & set(each.options):
+            tried = {
+                dict(c.options)[option]
+                for c in found
+                if (c.algorithm, c.collective) == (each.name, each.collective)
+                and option in dict(c.options)
+            }
+            assert len(tried) >= 2
+
+
+def test_a_composition_is_a_case():
+    assert {c.algorithm for c in cases(3, algorithm="ring+bruck")} == {"ring+bruck"}
     assert any(case.collective == "barrier" for case in cases(5))
     assert len(set(cases(5))) == len(cases(5))
 
