@@ -25,6 +25,7 @@ from refcoll.algorithms.declaration import (
     Algorithm,
     Lengths,
     log2_ceiling,
+    mirrored,
     one_chunk,
 )
 from refcoll.algorithms.recursive import reversed_bits
@@ -99,35 +100,27 @@ def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
     return sum(lengths) - lengths[mine] + blocks
 
 
+_BROADCAST = Algorithm(
+    name="bine",
+    collective="broadcast",
+    schedule=bine_broadcast,
+    chunks=one_chunk,
+    sizes=POWERS_OF_TWO,
+    steps=_steps,
+    depth=log2_ceiling,
+    sent=_sent,
+    received=_received,
+    bandwidth_optimal=UP_TO_2,
+    latency_optimal=ALWAYS,
+    source=_PAPER,
+    also_known_as={"PICO": "bine_lat"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="bine",
-        collective="broadcast",
-        schedule=bine_broadcast,
-        chunks=one_chunk,
-        sizes=POWERS_OF_TWO,
-        steps=_steps,
-        depth=log2_ceiling,
-        sent=_sent,
-        received=_received,
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=ALWAYS,
-        source=_PAPER,
-        also_known_as={"PICO": "bine_lat"},
-    ),
-    Algorithm(
-        name="bine",
-        collective="reduce",
+    _BROADCAST,
+    mirrored(
+        _BROADCAST,
+        "reduce",
         schedule=bine_reduce,
-        chunks=one_chunk,
-        sizes=POWERS_OF_TWO,
-        steps=_steps,
-        depth=log2_ceiling,
-        sent=_received,
-        received=_sent,
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=ALWAYS,
-        source=_PAPER,
         also_known_as={"PICO": "bine_lat"},
     ),
     Algorithm(

@@ -17,7 +17,7 @@ rank puts itself on the left of what comes from above, operands meet in rank ord
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import ALWAYS, ONE_SEGMENT_UP_TO_3, Algorithm, covered
+from refcoll.algorithms.declaration import ALWAYS, ONE_SEGMENT_UP_TO_3, Algorithm, covered, mirrored
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 
@@ -56,35 +56,28 @@ def _depth(size: int, segments: int) -> int:
     return segments + size - 2 if size > 1 else 0
 
 
+_BROADCAST = Algorithm(
+    name="chain",
+    collective="broadcast",
+    schedule=chain_broadcast,
+    chunks=_chunks,
+    steps=_steps,
+    depth=_depth,
+    sent=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,
+    received=lambda rank, size, c, segments: sum(c) if rank > 0 else 0,
+    options=("segments",),
+    bandwidth_optimal=ALWAYS,
+    latency_optimal=ONE_SEGMENT_UP_TO_3,
+    source="Open MPI coll/base, bcast pipeline",
+    also_known_as={"Open MPI": "3 pipeline"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="chain",
-        collective="broadcast",
-        schedule=chain_broadcast,
-        chunks=_chunks,
-        steps=_steps,
-        depth=_depth,
-        sent=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,
-        received=lambda rank, size, c, segments: sum(c) if rank > 0 else 0,
-        options=("segments",),
-        bandwidth_optimal=ALWAYS,
-        latency_optimal=ONE_SEGMENT_UP_TO_3,
-        source="Open MPI coll/base, bcast pipeline",
-        also_known_as={"Open MPI": "3 pipeline"},
-    ),
-    Algorithm(
-        name="chain",
-        collective="reduce",
+    _BROADCAST,
+    mirrored(
+        _BROADCAST,
+        "reduce",
         schedule=chain_reduce,
-        chunks=_chunks,
-        steps=_steps,
-        depth=_depth,
-        sent=lambda rank, size, c, segments: sum(c) if rank > 0 else 0,
-        received=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,
-        options=("segments",),
         in_rank_order=True,
-        bandwidth_optimal=ALWAYS,
-        latency_optimal=ONE_SEGMENT_UP_TO_3,
         source="Open MPI coll/base, reduce pipeline",
         also_known_as={"Open MPI": "3 pipeline"},
     ),

@@ -29,6 +29,7 @@ from refcoll.algorithms.declaration import (
     Lengths,
     When,
     log2_ceiling,
+    mirrored,
     one_segment_each,
 )
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
@@ -154,36 +155,28 @@ def _received(rank: int, size: int, lengths: Lengths, segments: int) -> int:
 
 
 _ONE_SEGMENT = When("N = 1, or one segment", lambda size, segments: size == 1 or segments == 1)
+_BROADCAST = Algorithm(
+    name="circulant",
+    collective="broadcast",
+    schedule=circulant_broadcast,
+    chunks=one_segment_each,
+    steps=lambda rank, size, segments: _rounds(size, segments),
+    depth=_rounds,
+    sent=_at_most,
+    received=_received,
+    bounds=("steps", "sent"),
+    bandwidth_optimal=UP_TO_2,
+    latency_optimal=_ONE_SEGMENT,
+    options=("segments",),
+    source=_PAPER,
+    also_known_as={"MPICH": "circ_graph"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="circulant",
-        collective="broadcast",
-        schedule=circulant_broadcast,
-        chunks=one_segment_each,
-        steps=lambda rank, size, segments: _rounds(size, segments),
-        depth=_rounds,
-        sent=_at_most,
-        received=_received,
-        bounds=("steps", "sent"),
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=_ONE_SEGMENT,
-        options=("segments",),
-        source=_PAPER,
-        also_known_as={"MPICH": "circ_graph"},
-    ),
-    Algorithm(
-        name="circulant",
-        collective="reduce",
+    _BROADCAST,
+    mirrored(
+        _BROADCAST,
+        "reduce",
         schedule=circulant_reduce,
-        chunks=one_segment_each,
-        steps=lambda rank, size, segments: _rounds(size, segments),
-        depth=_rounds,
-        sent=_received,
-        received=_at_most,
-        bounds=("steps", "received"),
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=_ONE_SEGMENT,
-        options=("segments",),
         source="Traff 2024, backwards in time",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -97,6 +97,27 @@ OPTIONS: Mapping[str, str] = {
     "nodes": "which ranks share a node",
     "switches": "which nodes share a switch",
 }
+
+
+def mirrored(
+    forwards: Algorithm, collective: str, schedule: Callable[..., Schedule], **changes: Any
+) -> Algorithm:
+    """The declaration of an algorithm backwards in time: what was sent is now received.
+
+    Its source is the same, but names in other libraries do not carry over; ``changes`` may
+    give others of both.
+    """
+    other = {"sent": "received", "received": "sent"}
+    fields = {"also_known_as": {}} | changes
+    return replace(
+        forwards,
+        collective=collective,
+        schedule=schedule,
+        sent=forwards.received,
+        received=forwards.sent,
+        bounds=tuple(other.get(bound, bound) for bound in forwards.bounds),
+        **fields,
+    )
 
 
 def covered(starts: Sequence[int], width: int) -> int:

@@ -15,15 +15,13 @@ round of distance d everyone exchanges, with r XOR d, all chunks but those of it
 ranks: blocks that merge are neighbours.  S (log2 N - (N-1)/N) per rank instead of
 (N-1)/N S.
 
-*Butterfly* (Traff 2005): halves as Rabenseifner's all-reduce does, so operands meet in rank
-order; rank r then has the chunks of the rank with r's bits reversed, and sends them there.
-(Thakur, Rabenseifner and Gropp 2005; Traff, An improved algorithm for (non-commutative)
-reduce-scatter, 2005.)
+(Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
+MPICH, 2005.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate, pairwise
 
 from refcoll.algorithms.declaration import (
@@ -38,16 +36,13 @@ from refcoll.algorithms.declaration import (
 from refcoll.algorithms.recursive import (
     fold_in,
     folding,
-    halving,
     place_after_folding,
     power_below,
-    reversed_bits,
     survivors,
 )
 from refcoll.algorithms.ring import all_but
 from refcoll.schedule import (
     IDLE,
-    Action,
     Copy,
     Reduce,
     Schedule,
@@ -80,7 +75,7 @@ def recursive_halving_reduce_scatter(rank: int, size: int) -> Schedule:
     """
     return then(
         fold_in(range(size), rank, size),
-        padded(_among_survivors(rank, size, _halved), log2_ceiling(power_below(size))),
+        padded(among_survivors(rank, size, _halved), log2_ceiling(power_below(size))),
         _hand_back(rank, size),
     )
 
@@ -95,19 +90,6 @@ def recursive_doubling_reduce_scatter(rank: int, size: int) -> Schedule:
             Send(_outside(_block(rank, k), size), other),
             Reduce(_outside(_block(other, k), size), other),
         )
-
-
-def butterfly_reduce_scatter(rank: int, size: int) -> Schedule:
-    """Chunks: N.  Steps: log2 p + 1, one more where folded.
-
-    Sent: S less the chunks that halving leaves me with; these too, unless they are mine; S
-    by a rank that is folded.
-    """
-    return then(
-        fold_in(range(size), rank, size),
-        padded(_among_survivors(rank, size, halving), log2_ceiling(power_below(size))),
-        _to_their_owners(rank, size),
-    )
 
 
 def _block(rank: int, k: int) -> range:
@@ -126,14 +108,15 @@ def _halved(rank: int, size: int) -> Schedule:
 # ---- any N: p survivors, each with the chunks of the ranks that are folded into it --------
 
 
-def _cuts(size: int) -> list[int]:
+def cuts(size: int) -> list[int]:
     """Survivor i has the chunks cuts[i], ..., cuts[i+1] - 1: its own and any folded rank's."""
     extra = size - power_below(size)
     return [0, *accumulate(2 if i < extra else 1 for i in range(power_below(size)))]
 
 
-def _among_survivors(rank: int, size: int, core: Callable[[int, int], Schedule]) -> Schedule:
-    return on_chunks(_cuts(size), on_ranks(survivors(size), core, rank))
+def among_survivors(rank: int, size: int, core: Callable[[int, int], Schedule]) -> Schedule:
+    """``core`` among the survivors, on their chunks."""
+    return on_chunks(cuts(size), on_ranks(survivors(size), core, rank))
 
 
 def _hand_back(rank: int, size: int) -> Schedule:
@@ -144,41 +127,12 @@ def _hand_back(rank: int, size: int) -> Schedule:
             yield (Send(rank - 1, rank - 1),) if rank % 2 else (Copy(rank, rank + 1),)
 
 
-def _to_their_owners(rank: int, size: int) -> Schedule:
-    """Survivor i has the chunks of the survivor with i's bits reversed, and their folded."""
-    actions: list[Action] = []
-    active, source = survivors(size), _holder(rank, size)
-    if rank in active:
-        actions = [Send(chunk, chunk) for chunk in _held(rank, size) if chunk != rank]
-    if source != rank:
-        actions.append(Copy(rank, source))
-    yield tuple(actions)
-
-
-def _held(rank: int, size: int) -> range:
-    """The chunks that halving leaves a survivor with."""
-    power, cuts = power_below(size), _cuts(size)
-    place = place_after_folding(rank, size)
-    assert place is not None
-    mirror = reversed_bits(place, power)
-    return range(cuts[mirror], cuts[mirror + 1])
-
-
-def _holder(rank: int, size: int) -> int:
-    """The survivor that halving leaves with chunk ``rank``."""
-    survivor = rank if rank in survivors(size) else rank + 1
-    place = place_after_folding(survivor, size)
-    assert place is not None
-    return survivors(size)[reversed_bits(place, power_below(size))]
-
-
 # ---- claims ----------------------------------------------------------------------------
 
 
-def _merged(lengths: Lengths, size: int) -> list[int]:
+def merged(lengths: Lengths, size: int) -> list[int]:
     """Lengths of the survivors' chunks."""
-    cuts = _cuts(size)
-    return [sum(lengths[a:b]) for a, b in pairwise(cuts)]
+    return [sum(lengths[a:b]) for a, b in pairwise(cuts(size))]
 
 
 def gathered(rank: int, size: int, lengths: Lengths) -> int:
@@ -192,9 +146,9 @@ def _halving_sent(rank: int, size: int, lengths: Lengths) -> int:
     place = place_after_folding(rank, size)
     if place is None:
         return sum(lengths)
-    merged = _merged(lengths, size)
+    lengths_kept = merged(lengths, size)
     returned = lengths[rank - 1] if folding(rank, size) else 0
-    return sum(merged) - merged[place] + returned
+    return sum(lengths_kept) - lengths_kept[place] + returned
 
 
 def _halving_received(rank: int, size: int, lengths: Lengths) -> int:
@@ -202,7 +156,7 @@ def _halving_received(rank: int, size: int, lengths: Lengths) -> int:
     if place is None:
         return lengths[rank]
     folded = sum(lengths) if folding(rank, size) else 0
-    return gathered(place, power_below(size), _merged(lengths, size)) + folded
+    return gathered(place, power_below(size), merged(lengths, size)) + folded
 
 
 def _doubling_sent(rank: int, size: int, lengths: Lengths) -> int:
@@ -218,28 +172,6 @@ def _doubling_received(rank: int, size: int, lengths: Lengths) -> int:
     return sum(sum(lengths) - sum(lengths[b.start : b.stop]) for b in blocks)
 
 
-def _butterfly_sent(rank: int, size: int, lengths: Lengths) -> int:
-    """Survivors send all in the end, but a chunk of their own that they are left with."""
-    if place_after_folding(rank, size) is None:
-        return sum(lengths)
-    return sum(lengths) - (lengths[rank] if rank in _held(rank, size) else 0)
-
-
-def _butterfly_received(rank: int, size: int, lengths: Lengths) -> int:
-    place, last = place_after_folding(rank, size), 0
-    if _holder(rank, size) != rank:
-        last = lengths[rank]
-    if place is None:
-        return last
-    merged, power = _merged(lengths, size), power_below(size)
-    mine = reversed_bits(place, power)
-    kept = sum(
-        sum(merged[mine >> k << k : (mine >> k << k) + (1 << k)])
-        for k in range(log2_ceiling(power))
-    )
-    return last + kept + (sum(lengths) if folding(rank, size) else 0)
-
-
 def _halving_steps(rank: int, size: int) -> int:
     core = 0 if place_after_folding(rank, size) is None else log2_ceiling(power_below(size))
     return core + 2 * folding(rank, size)
@@ -247,22 +179,6 @@ def _halving_steps(rank: int, size: int) -> int:
 
 def _halving_depth(size: int) -> int:
     return log2_ceiling(power_below(size)) + 2 * (size > power_below(size))
-
-
-def _butterfly_steps(rank: int, size: int) -> int:
-    place = place_after_folding(rank, size)
-    if place is None:
-        return 2
-    held: Sequence[int] = _held(rank, size)
-    last = any(chunk != rank for chunk in held) or _holder(rank, size) != rank
-    return log2_ceiling(power_below(size)) + folding(rank, size) + last
-
-
-def _butterfly_depth(size: int) -> int:
-    """The last step is empty where all survivors are their own mirror images: p <= 2."""
-    power = power_below(size)
-    folded = size > power
-    return log2_ceiling(power) + folded + (folded or power > 2)
 
 
 ALGORITHMS = (
@@ -310,20 +226,5 @@ ALGORITHMS = (
         latency_optimal=ALWAYS,
         source=_PAPER,
         also_known_as={"Open MPI": "2 recursive_doubling (block)", "MPICH": "recursive_doubling"},
-    ),
-    Algorithm(
-        name="butterfly",
-        collective="reduce_scatter",
-        schedule=butterfly_reduce_scatter,
-        chunks=chunk_per_rank,
-        steps=_butterfly_steps,
-        depth=_butterfly_depth,
-        sent=_butterfly_sent,
-        received=_butterfly_received,
-        in_rank_order=True,
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=UP_TO_2,
-        source="Traff 2005",
-        also_known_as={"Open MPI": "4 butterfly"},
     ),
 )

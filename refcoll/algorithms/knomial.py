@@ -19,6 +19,7 @@ from refcoll.algorithms.declaration import (
     When,
     log2_ceiling,
     log_ceiling,
+    mirrored,
     one_chunk,
 )
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send
@@ -104,35 +105,28 @@ _AS_FAST = When(
         max(_arrival(rank, size, radix) for rank in range(size)) == log2_ceiling(size)
     ),
 )
+_BROADCAST = Algorithm(
+    name="knomial",
+    collective="broadcast",
+    schedule=knomial_broadcast,
+    chunks=lambda size, radix: one_chunk(size),
+    steps=_steps,
+    depth=_depth,
+    sent=lambda rank, size, c, radix: _child_count(rank, size, radix) * sum(c),
+    received=lambda rank, size, c, radix: (rank > 0) * sum(c),
+    bandwidth_optimal=UP_TO_2,
+    latency_optimal=_AS_FAST,
+    options=("radix",),
+    source=_SOURCE,
+    also_known_as={"Open MPI": "7 knomial", "MPICH": "tree knomial"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="knomial",
-        collective="broadcast",
-        schedule=knomial_broadcast,
-        chunks=lambda size, radix: one_chunk(size),
-        steps=_steps,
-        depth=_depth,
-        sent=lambda rank, size, c, radix: _child_count(rank, size, radix) * sum(c),
-        received=lambda rank, size, c, radix: (rank > 0) * sum(c),
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=_AS_FAST,
-        options=("radix",),
-        source=_SOURCE,
-        also_known_as={"Open MPI": "7 knomial", "MPICH": "tree knomial"},
-    ),
-    Algorithm(
-        name="knomial",
-        collective="reduce",
+    _BROADCAST,
+    mirrored(
+        _BROADCAST,
+        "reduce",
         schedule=knomial_reduce,
-        chunks=lambda size, radix: one_chunk(size),
-        steps=_steps,
-        depth=_depth,
-        sent=lambda rank, size, c, radix: (rank > 0) * sum(c),
-        received=lambda rank, size, c, radix: _child_count(rank, size, radix) * sum(c),
         in_rank_order=True,
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=_AS_FAST,
-        options=("radix",),
         source="the broadcast, backwards in time",
         also_known_as={"MPICH": "tree knomial"},
     ),

@@ -25,6 +25,7 @@ from refcoll.algorithms.declaration import (
     Lengths,
     chunk_per_rank,
     log2_ceiling,
+    mirrored,
 )
 from refcoll.algorithms.ring import all_but
 from refcoll.algorithms.tree import child_count
@@ -68,33 +69,26 @@ def _passed_on(rank: int, size: int, lengths: Lengths) -> int:
     return sum(lengths[(rank - j) % size] * child_count(j, size) for j in range(size))
 
 
+_PAT = Algorithm(
+    name="pat",
+    collective="all_gather",
+    schedule=pat_all_gather,
+    chunks=chunk_per_rank,
+    steps=lambda rank, size: log2_ceiling(size),
+    depth=log2_ceiling,
+    sent=_passed_on,
+    received=lambda rank, size, c: all_but(rank, c),
+    bandwidth_optimal=ALWAYS,
+    latency_optimal=ALWAYS,
+    source="Jeaugey 2025",
+    also_known_as={"NCCL": "PAT"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="pat",
-        collective="all_gather",
-        schedule=pat_all_gather,
-        chunks=chunk_per_rank,
-        steps=lambda rank, size: log2_ceiling(size),
-        depth=log2_ceiling,
-        sent=_passed_on,
-        received=lambda rank, size, c: all_but(rank, c),
-        bandwidth_optimal=ALWAYS,
-        latency_optimal=ALWAYS,
-        source="Jeaugey 2025",
-        also_known_as={"NCCL": "PAT"},
-    ),
-    Algorithm(
-        name="pat",
-        collective="reduce_scatter",
+    _PAT,
+    mirrored(
+        _PAT,
+        "reduce_scatter",
         schedule=pat_reduce_scatter,
-        chunks=chunk_per_rank,
-        steps=lambda rank, size: log2_ceiling(size),
-        depth=log2_ceiling,
-        sent=lambda rank, size, c: all_but(rank, c),
-        received=_passed_on,
-        bandwidth_optimal=ALWAYS,
-        latency_optimal=ALWAYS,
-        source="Jeaugey 2025",
         also_known_as={"NCCL": "PAT"},
     ),
     Algorithm(

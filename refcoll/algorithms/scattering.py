@@ -26,6 +26,7 @@ from refcoll.algorithms.declaration import (
     Lengths,
     chunk_per_rank,
     log2_ceiling,
+    mirrored,
 )
 from refcoll.algorithms.doubling_gather import gathered, recursive_doubling_all_gather
 from refcoll.algorithms.ring import all_but, ring_all_gather, ring_reduce_scatter
@@ -98,33 +99,26 @@ def _depth(size: int) -> int:
     return log2_ceiling(size) + size - 1
 
 
+_SCATTER = Algorithm(
+    name="binomial",
+    collective="scatter",
+    schedule=binomial_scatter,
+    chunks=chunk_per_rank,
+    steps=links,
+    depth=log2_ceiling,
+    sent=_handed_on,
+    received=_handed_down,
+    bandwidth_optimal=ALWAYS,
+    latency_optimal=ALWAYS,
+    source=_PAPER,
+    also_known_as={"Open MPI": "2 binomial", "MPICH": "binomial"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="binomial",
-        collective="scatter",
-        schedule=binomial_scatter,
-        chunks=chunk_per_rank,
-        steps=links,
-        depth=log2_ceiling,
-        sent=_handed_on,
-        received=_handed_down,
-        bandwidth_optimal=ALWAYS,
-        latency_optimal=ALWAYS,
-        source=_PAPER,
-        also_known_as={"Open MPI": "2 binomial", "MPICH": "binomial"},
-    ),
-    Algorithm(
-        name="binomial",
-        collective="gather",
+    _SCATTER,
+    mirrored(
+        _SCATTER,
+        "gather",
         schedule=binomial_gather,
-        chunks=chunk_per_rank,
-        steps=links,
-        depth=log2_ceiling,
-        sent=_handed_down,
-        received=_handed_on,
-        bandwidth_optimal=ALWAYS,
-        latency_optimal=ALWAYS,
-        source=_PAPER,
         also_known_as={"Open MPI": "2 binomial", "MPICH": "binomial"},
     ),
     Algorithm(

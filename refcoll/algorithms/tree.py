@@ -14,7 +14,15 @@ Few steps, whole vectors: good for short ones.  The root sends all S bytes L tim
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import ALWAYS, ONE, UP_TO_2, Algorithm, log2_ceiling, one_chunk
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    ONE,
+    UP_TO_2,
+    Algorithm,
+    log2_ceiling,
+    mirrored,
+    one_chunk,
+)
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
 
 
@@ -56,34 +64,27 @@ def links(rank: int, size: int) -> int:
     return child_count(rank, size) + (rank > 0)
 
 
+_BROADCAST = Algorithm(
+    name="binomial",
+    collective="broadcast",
+    schedule=binomial_broadcast,
+    chunks=one_chunk,
+    steps=links,
+    depth=log2_ceiling,
+    sent=lambda rank, size, c: child_count(rank, size) * sum(c),
+    received=lambda rank, size, c: (rank > 0) * sum(c),
+    bandwidth_optimal=UP_TO_2,
+    latency_optimal=ALWAYS,
+    source="Thakur, Rabenseifner and Gropp 2005",
+    also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
+)
 ALGORITHMS = (
-    Algorithm(
-        name="binomial",
-        collective="broadcast",
-        schedule=binomial_broadcast,
-        chunks=one_chunk,
-        steps=links,
-        depth=log2_ceiling,
-        sent=lambda rank, size, c: child_count(rank, size) * sum(c),
-        received=lambda rank, size, c: (rank > 0) * sum(c),
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=ALWAYS,
-        source="Thakur, Rabenseifner and Gropp 2005",
-        also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
-    ),
-    Algorithm(
-        name="binomial",
-        collective="reduce",
+    _BROADCAST,
+    mirrored(
+        _BROADCAST,
+        "reduce",
         schedule=binomial_reduce,
-        chunks=one_chunk,
-        steps=links,
-        depth=log2_ceiling,
-        sent=lambda rank, size, c: (rank > 0) * sum(c),
-        received=lambda rank, size, c: child_count(rank, size) * sum(c),
         in_rank_order=True,
-        bandwidth_optimal=UP_TO_2,
-        latency_optimal=ALWAYS,
-        source="Thakur, Rabenseifner and Gropp 2005",
         also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
     ),
     Algorithm(
