@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import mpi4py
 import numpy as np
@@ -23,7 +24,7 @@ from refcoll.transport import (
     Transport,
     TransportError,
 )
-from refcoll_mpi import ending
+from refcoll_mpi import ending, native
 from refcoll_mpi.launcher import require_right_launcher
 
 SEGMENT_BYTES = 4 << 20
@@ -81,6 +82,14 @@ class MPITransport(Transport):
     def abort(self, reason: str) -> None:
         """Note that this job cannot end in peace: see ``ending``."""
         ending.fail()
+
+    def native(self, collective: str, x: np.ndarray[Any, Any], out: Any) -> Callable[[], object]:
+        """The MPI library's own collective, to be timed beside refcoll's: see ``native``."""
+        return native.native(self.comm, collective, x, out)
+
+    def library(self) -> str:
+        """What the collectives of ``native`` are called."""
+        return native.library()
 
     def close(self) -> None:
         """Give the communicator back to MPI, unless messages may still be under way on it."""
