@@ -47,6 +47,8 @@ class Operator:
     commutative: bool = True
     last: Callable[[Array, int], object] | None = None
     """last(values, size): what is done to the merge of ``size`` ranks' values, in place."""
+    ufunc: np.ufunc | None = None
+    """numpy's function that ``merge`` is, but for warnings, which the caller must silence."""
 
     def finish(self, values: Array, size: int) -> None:
         """Turn the merge of ``size`` ranks' values into the result, in place."""
@@ -164,11 +166,11 @@ def _greatest_zero(left: Array, right: Array) -> Array:
 
 
 _BUILT_IN = (
-    Operator("sum", _quiet(np.add), "ifc"),
+    Operator("sum", _quiet(np.add), "ifc", ufunc=np.add),
     Operator("prod", _product, "ifc"),
     Operator("min", _extremum(np.minimum, _least_zero), "bif"),
     Operator("max", _extremum(np.maximum, _greatest_zero), "bif"),
-    Operator("avg", _quiet(np.add), "fc", last=_divide),
+    Operator("avg", _quiet(np.add), "fc", last=_divide, ufunc=np.add),
     Operator("bitwise_and", _ufunc(np.bitwise_and), "bi"),
     Operator("bitwise_or", _ufunc(np.bitwise_or), "bi"),
     Operator("bitwise_xor", _ufunc(np.bitwise_xor), "bi"),

@@ -14,7 +14,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -40,7 +41,8 @@ Apply: TypeAlias = Callable[[Array], object]
 """What to do with the elements that a receive brought."""
 
 
-class _End(NamedTuple):
+@dataclass
+class _End:
     """What is done at the end of a step for one receive, or for one move within the rank."""
 
     receive: int | None
@@ -49,6 +51,17 @@ class _End(NamedTuple):
     """The elements of a move."""
     apply: Apply | None
     """None where a receive lands in place, or where more parts of it are to come."""
+    dtype: np.dtype[Any]
+    _bytes: Bytes | None = None
+    _elements: Array | None = None
+
+    def arrived(self, data: Bytes) -> None:
+        """Apply what the receive has brought; bytes that come again are not viewed again."""
+        if self.apply is not None:
+            if data is not self._bytes:
+                self._bytes, self._elements = data, data.view(self.dtype)
+            assert self._elements is not None
+            self.apply(self._elements)
 
 
 @dataclass
@@ -62,6 +75,21 @@ class _Stage:
     receives: list[Incoming] = field(default_factory=list)
     ends: list[_End] = field(default_factory=list)
     exchange: Exchange | None = None
+
+    def run(self, timeout: float) -> None:
+        """Do it once."""
+        for to, source in self.before:
+            np.copyto(to, source)
+        exchange = self.exchange
+        if exchange is not None:
+            exchange.start()
+        for end in self.ends:
+            if end.moved is not None and end.apply is not None:
+                end.apply(end.moved)
+            elif exchange is not None and end.receive is not None:
+                end.arrived(exchange.wait(end.receive, time.monotonic() + timeout))
+        if exchange is not None:
+            exchange.release(time.monotonic() + timeout)
 
 
 class Plan:
@@ -80,7 +108,7 @@ class Plan:
         channel: int,
     ) -> None:
         self.program, self.transport = program, transport
-        self._dtype = memory.dtype
+        self._quiet = op.ufunc is not None
         graph = program.graph(transport.rank)
         if not is_chain(graph):
             raise ScheduleError(f"{program.title} has steps side by side; they cannot be run")
@@ -95,29 +123,23 @@ class Plan:
 
         Raises TransportError, or a kind of it, that says at which step it went wrong.
         """
-        for stage in self.stages:
-            try:
-                self._run(stage, timeout)
-            except TransportError as error:
-                where = f"rank {self.transport.rank}, step {stage.number + 1}"
-                remedy = "; see that rank's output, or allow more time by timeout="
-                remedy = remedy if isinstance(error, DeadlineError) else ""
-                raise type(error)(f"{self.program.title}, {where}: {error}{remedy}") from error
+        if self._quiet:
+            with np.errstate(all="ignore"):
+                self._run_all(timeout)
+        else:
+            self._run_all(timeout)
 
-    def _run(self, stage: _Stage, timeout: float) -> None:
-        for to, source in stage.before:
-            to[:] = source
-        if stage.exchange is not None:
-            stage.exchange.start()
-        for receive, moved, apply in stage.ends:
-            data = moved
-            if stage.exchange is not None and receive is not None:
-                arrived = stage.exchange.wait(receive, time.monotonic() + timeout)
-                data = arrived.view(self._dtype)
-            if apply is not None and data is not None:
-                apply(data)
-        if stage.exchange is not None:
-            stage.exchange.release(time.monotonic() + timeout)
+    def _run_all(self, timeout: float) -> None:
+        stage = None
+        try:
+            for stage in self.stages:
+                stage.run(timeout)
+        except TransportError as error:
+            assert stage is not None
+            where = f"rank {self.transport.rank}, step {stage.number + 1}"
+            remedy = "; see that rank's output, or allow more time by timeout="
+            remedy = remedy if isinstance(error, DeadlineError) else ""
+            raise type(error)(f"{self.program.title}, {where}: {error}{remedy}") from error
 
 
 class _Compiler:
@@ -141,7 +163,9 @@ class _Compiler:
                 if remote(action, self.transport.rank):
                     self._receive(stage, action)
                 else:
-                    stage.ends.append(_End(None, to_self.pop(0), self._apply(action)))
+                    stage.ends.append(
+                        _End(None, to_self.pop(0), self._apply(action), self.memory.dtype)
+                    )
         return stage
 
     def _send(self, stage: _Stage, action: Send, reduced: set[int]) -> None:
@@ -175,26 +199,29 @@ class _Compiler:
     def _expect(
         self, stage: _Stage, action: Copy | Reduce, part: Array, apply: Apply | None, land: bool
     ) -> None:
-        stage.ends.append(_End(len(stage.receives), None, apply))
+        stage.ends.append(_End(len(stage.receives), None, apply, self.memory.dtype))
         landing = _bytes(part) if land else None
         stage.receives.append(Incoming(part.nbytes, action.source, landing))
 
     def _apply(self, action: Copy | Reduce, views: Sequence[Array] | None = None) -> Apply:
         """Copy into ``views``, by default the action's, or merge, in operand order."""
-        merge = self.op.merge
-        targets = self._views(action.chunks) if views is None else views
+        merge = self.op.merge if self.op.ufunc is None else self.op.ufunc
+        targets = self._views(action.chunks) if views is None else list(views)
         left = isinstance(action, Reduce) and incoming_goes_left(action, self.transport.rank)
 
-        def apply(data: Array) -> None:
-            for mine, incoming in zip(targets, _split(data, targets), strict=True):
-                if isinstance(action, Copy):
-                    mine[:] = incoming
-                elif left:
-                    merge(incoming, mine, mine)
-                else:
-                    merge(mine, incoming, mine)
+        def one(mine: Array, incoming: Array) -> None:
+            if isinstance(action, Copy):
+                np.copyto(mine, incoming)
+            elif left:
+                merge(incoming, mine, mine)
+            else:
+                merge(mine, incoming, mine)
 
-        return apply
+        def several(data: Array) -> None:
+            for mine, incoming in zip(targets, _split(data, targets), strict=True):
+                one(mine, incoming)
+
+        return partial(one, targets[0]) if len(targets) == 1 else several
 
     # ---- memory ------------------------------------------------------------------------
 

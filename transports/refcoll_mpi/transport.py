@@ -122,6 +122,11 @@ class _Exchange:
             np.empty(each.nbytes, np.uint8) if each.view is None else each.view for each in receives
         ]
         self._outgoing = [([send.view, send.view.nbytes, MPI.BYTE], send.to) for send in sends]
+        self._landing_specs = [
+            ([view, each.nbytes, MPI.BYTE], each.source)
+            for each, view in zip(receives, self._landing, strict=True)
+        ]
+        self._status = MPI.Status()
         self._receives: list[MPI.Request] = []
         self._sends: list[MPI.Request] = []
         self._received: list[int] = []
@@ -129,19 +134,17 @@ class _Exchange:
     def start(self) -> None:
         comm, tag = self._comm, self._tag
         self._received = []
-        self._receives = [
-            comm.Irecv([view, each.nbytes, MPI.BYTE], each.source, tag)
-            for each, view in zip(self._incoming, self._landing, strict=True)
-        ]
+        self._receives = [comm.Irecv(spec, source, tag) for spec, source in self._landing_specs]
         self._sends = [comm.Isend(spec, to, tag) for spec, to in self._outgoing]
 
     def wait(self, index: int, deadline: float) -> Bytes:
         each = self._incoming[index]
-        status = MPI.Status()
+        status = self._status
         try:
-            self._poll(self._receives[index], status, deadline, lambda: (
-                f"{each.nbytes} bytes from rank {each.source}"
-            ))  # fmt: skip
+            if not self._receives[index].Test(status):
+                self._poll(self._receives[index], status, deadline, lambda: (
+                    f"{each.nbytes} bytes from rank {each.source}"
+                ))  # fmt: skip
         except MPI.Exception as error:
             self._abandon()
             if error.Get_error_class() != MPI.ERR_TRUNCATE:
@@ -150,11 +153,12 @@ class _Exchange:
                 f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
                 f"{each.source}, which sent more"
             ) from error
-        self._received.append(status.Get_count(MPI.BYTE))
-        if self._received[index] != each.nbytes:
+        received = status.Get_count(MPI.BYTE)
+        self._received.append(received)
+        if received != each.nbytes:
             raise TransportError(
                 f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
-                f"{each.source}, which sent {self._received[index]}"
+                f"{each.source}, which sent {received}"
             )
         return self._landing[index]
 
@@ -164,6 +168,8 @@ class _Exchange:
     def release(self, deadline: float) -> None:
         for request, (spec, to) in zip(self._sends, self._outgoing, strict=True):
             try:
+                if request.Test():
+                    continue
                 self._poll(request, None, deadline, lambda spec=spec, to=to: (  # type: ignore[misc]
                     f"rank {to} to receive {spec[1]} bytes"
                 ))  # fmt: skip
