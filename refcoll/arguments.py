@@ -17,7 +17,7 @@ from refcoll.choosing import choose
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, integer
 from refcoll.operators import Array, Operator, is_extension_float, kind, operator
 from refcoll.programs import Program
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
@@ -114,8 +114,8 @@ def checked(request: Request, rank: int, size: int) -> Call:
 def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:
     """The program that the caller names, or the one for "auto"; it must suit the operator."""
     collective, name = request.collective, request.algorithm
-    root = _integer(request.root, "root")
-    cut = {key: _integer(getattr(request, key), key) for key in ("segments", "radix", "shards")}
+    root = integer(request.root, "root")
+    cut = {key: integer(getattr(request, key), key) for key in ("segments", "radix", "shards")}
     checked_root(COLLECTIVES[collective], root, size)
     nodes = topology(request.nodes, size)
     in_order = COLLECTIVES[collective].reduces and not op.commutative
@@ -199,13 +199,6 @@ def seconds(value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not value > 0:
         raise ArgumentError(f"timeout={value!r} must be a number of seconds above 0")
     return float(value)
-
-
-def _integer(value: Any, name: str) -> int:
-    try:
-        return builtin.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name}={value!r} is not an integer") from None
 
 
 def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from typing import Any
 from refcoll.algorithms.declaration import Algorithm
 from refcoll.collectives import checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, integer
 from refcoll.interpreters.cost import cost
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
@@ -68,6 +68,7 @@ def explain(
     Raises ArgumentError for arguments that make no sense.
     """
     kind = find_collective(collective)
+    size, nbytes, root = integer(size, "size"), integer(nbytes, "nbytes"), integer(root, "root")
     if size < 1 or nbytes < 0:
         raise ArgumentError(f"size={size}, nbytes={nbytes} must be at least 1 and 0")
     checked_root(kind, root, size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 
 class RefcollError(Exception):
     """Any error that refcoll raises on purpose."""
@@ -33,3 +35,11 @@ class PeerFailedError(TransportError):
 
 class PoisonedError(RefcollError):
     """The communicator has failed before, or was closed; make a new one."""
+
+
+def integer(value: object, name: str) -> int:
+    """``value`` as an int.  Raises ArgumentError, naming the argument, where it is none."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(f"{name}={value!r} is not an integer") from None

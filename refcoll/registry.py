@@ -43,7 +43,7 @@ from refcoll.algorithms.composition import composed
 from refcoll.algorithms.declaration import Algorithm, Lengths
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, integer
 from refcoll.programs import Claims, Program
 from refcoll.schedule import Schedule, on_ranks, renumbered
 from refcoll.topology import Topology, topology
@@ -88,6 +88,7 @@ DEFAULT_SEGMENTS = 8
 """Pipeline depth where none is asked for."""
 DEFAULT_RADIX = 4
 DEFAULT_SHARDS = 1
+_LEAST = {"segments": 1, "radix": 2, "shards": 1}
 
 
 def algorithms(collective: str | None = None, name: str | None = None) -> list[Algorithm]:
@@ -136,6 +137,7 @@ def program(
     not exist, and for a size that the algorithm is not defined for.
     """
     algorithm = find(collective, name)
+    size, root = integer(size, "size"), integer(root, "root")
     if size < 1:
         raise ArgumentError(f"size={size} must be at least 1")
     if not algorithm.sizes.holds(size):
@@ -143,12 +145,15 @@ def program(
             f"size={size}: {name} {collective} is defined for {algorithm.sizes.said} only"
         )
     checked_root(find_collective(collective), root, size)
-    for option, value, least in (("segments", segments, 1), ("radix", radix, 2),
-                                 ("shards", shards, 1)):  # fmt: skip
-        if value < least:
-            raise ArgumentError(f"{option}={value} must be at least {least}")
+    given = {
+        "segments": integer(segments, "segments"),
+        "radix": integer(radix, "radix"),
+        "shards": integer(shards, "shards"),
+    }
+    for option, value in given.items():
+        if value < _LEAST[option]:
+            raise ArgumentError(f"{option}={value} must be at least {_LEAST[option]}")
     where = topology(nodes, size)
-    given = {"segments": segments, "radix": radix, "shards": shards}
     options = tuple((key, given[key]) for key in algorithm.options if key in given)
     return _bound(algorithm, size, root, where, options)
 
