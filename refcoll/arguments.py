@@ -225,13 +225,15 @@ def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...
 def _require_runnable(made: Program, op: Operator, in_order: bool) -> None:
     if made.helpers:
         raise ArgumentError(
-            f"algorithm={made.name!r} needs {made.helpers} more rank than take part: it can be "
+            f"algorithm={made.name!r} needs {made.helpers} more ranks than take part: it can be "
             "counted, checked and simulated, but not run"
         )
     if in_order and not (made.claims and made.claims.in_rank_order):
         raise ArgumentError(
-            f"op={op.name!r} does not commute, and algorithm={made.name!r} with root={made.root} "
-            "does not keep rank order; see `refcoll list` for those that do, with root=0"
+            f"op={op.name!r} does not commute, and algorithm={made.name!r}"
+            f"{f' with root={made.root}' if made.root else ''} does not keep rank order; see "
+            f"`refcoll list {made.collective.name}` for those that do"
+            f"{', with root=0' if made.root else ''}"
         )
 
 

@@ -22,7 +22,7 @@ TYPICAL_BANDWIDTH = 4e9
 """Seconds per message, and bytes per second, of a node's memory."""
 TYPICAL_BETWEEN = {LINKS[1]: (20e-6, 1e9), LINKS[2]: (30e-6, 1e9)}
 """(Latency, bandwidth) between nodes, and between switches."""
-_EXACT = 64
+EXACT = 64
 """Up to so many ranks every schedule is costed; beyond, its claims are."""
 
 
@@ -64,8 +64,10 @@ def explain(
 ) -> tuple[Choice, ...]:
     """What "auto" weighs for ``nbytes`` bytes on ``size`` ranks, the one it takes first.
 
-    ``nodes`` as for ``refcoll.program``; ``in_order`` for an operator that does not commute.
-    Raises ArgumentError for arguments that make no sense.
+    ("auto" itself rounds up to a power of two, to weigh each size but once.)  Not among
+    them are the pairs A+B, and what needs more ranks than there are.  ``nodes`` as for
+    ``refcoll.program``; ``in_order`` for an operator that does not commute.  Raises
+    ArgumentError for arguments that make no sense.
     """
     kind = find_collective(collective)
     size, nbytes, root = integer(size, "size"), integer(nbytes, "nbytes"), integer(root, "root")
@@ -73,7 +75,7 @@ def explain(
         raise ArgumentError(f"size={size}, nbytes={nbytes} must be at least 1 and 0")
     checked_root(kind, root, size)
     where = topology(nodes, size)
-    return ranked(collective, size, nbytes, root, where, in_order and kind.reduces)
+    return _ranked(collective, size, nbytes, root, where, in_order and kind.reduces)
 
 
 def ranked(
@@ -86,7 +88,8 @@ def ranked(
     ranks, by the claims.  ``in_order`` leaves only algorithms that keep rank order.  Raises
     ArgumentError if none do.
     """
-    return _ranked(collective, size, 1 << nbytes.bit_length(), root, nodes, in_order)
+    rounded = 1 << max(0, nbytes - 1).bit_length()
+    return _ranked(collective, size, rounded, root, nodes, in_order)
 
 
 @lru_cache(maxsize=4096)
@@ -119,10 +122,10 @@ def _choice(made: Program, nbytes: int) -> Choice:
     claims, whole = made.claims, made.whole(nbytes)
     assert claims is not None
     lengths = made.layout(whole).lengths
-    ranks = range(made.size) if made.size <= _EXACT else _few(made.size)
+    ranks = range(made.size) if made.size <= EXACT else _few(made.size)
     sent = max(claims.sent(rank, lengths) for rank in ranks)
     received = max(claims.received(rank, lengths) for rank in ranks)
-    if made.size <= _EXACT:
+    if made.size <= EXACT:
         seconds = cost(
             made, whole, latency=TYPICAL_LATENCY, bandwidth=TYPICAL_BANDWIDTH,
             ports="one", links=TYPICAL_BETWEEN,

@@ -167,6 +167,8 @@ def from_steps(
     the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError
     where collective, chunks or root make no sense for so many ranks.
     """
+    if not isinstance(steps, Sequence):
+        raise ArgumentError(f"steps={steps!r} must be a list with an iterable of steps a rank")
     lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
     kind, size = find_collective(collective), len(lists) - helpers
     checked_root(kind, root, size)

@@ -133,7 +133,8 @@ def program(
     ``root`` is for the collectives that have one; ``nodes``, lists of ranks, or of such
     lists for nodes that share a switch, by default one node, for hierarchical algorithms
     and for counting by link; ``segments`` for pipelined ones, ``radix`` for wide ones,
-    ``shards`` for parameter servers.  Raises ArgumentError for a name or a value that does
+    ``shards`` for parameter servers; an option that the algorithm does not take is ignored,
+    so that one loop can try them all.  Raises ArgumentError for a name or a value that does
     not exist, and for a size that the algorithm is not defined for.
     """
     algorithm = find(collective, name)

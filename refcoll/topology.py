@@ -13,7 +13,7 @@ from itertools import pairwise
 from operator import index
 from typing import Any, TypeAlias
 
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, integer
 
 Nodes: TypeAlias = tuple[tuple[int, ...], ...]
 """Which ranks share a node: each rank once, nodes in any order and of any size.  Likewise
@@ -77,7 +77,10 @@ def _flat(nodes: Sequence[Any], size: int) -> Nodes:
     try:
         shape = tuple(tuple(index(rank) for rank in node) for node in nodes)
     except TypeError:
-        raise ArgumentError(f"nodes={nodes!r} must be a list of lists of ranks") from None
+        raise ArgumentError(
+            f"nodes={nodes!r} must be a list of lists of ranks; refcoll.node_shape((4, 4)) makes "
+            "them from sizes"
+        ) from None
     if sorted(rank for node in shape for rank in node) != list(range(size)) or () in shape:
         raise ArgumentError(
             f"nodes={shape} must hold each of the ranks 0 to {size - 1} once, and no empty node"
@@ -90,7 +93,16 @@ def node_shape(sizes: Sequence[int]) -> Nodes:
 
     >>> node_shape((2, 3))
     ((0, 1), (2, 3, 4))
+
+    Raises ArgumentError unless they are positive integers.  (For switches, put such nodes
+    into lists: [shape[:2], shape[2:]].)
     """
+    if isinstance(sizes, str) or not isinstance(sizes, Sequence):
+        raise ArgumentError(
+            f"sizes={sizes!r} must be a list of numbers of ranks, such as (4, 4, 3)"
+        )
+    if any(integer(ranks, "sizes") < 1 for ranks in sizes):
+        raise ArgumentError(f"sizes={sizes!r} must all be at least 1")
 
     def filled() -> Iterator[tuple[int, ...]]:
         first = 0

@@ -36,13 +36,17 @@ from refcoll.schedule import Copy, Schedule, Send
 
 
 def linear_all_to_all(rank: int, size: int) -> Schedule:
-    """Chunks: N, of equal length.  Steps: 1.  Sent and received: (N-1)/N S."""
+    """Everyone sends every chunk to its rank at once.
+
+    Chunks: N, of equal length.  Steps: 1.  Sent and received: (N-1)/N S."""
     ranks = [(rank + i) % size for i in range(size)]
     yield *(Send(to, to) for to in ranks), *(Copy(size + source, source) for source in ranks)
 
 
 def pairwise_all_to_all(rank: int, size: int) -> Schedule:
-    """Chunks: N, of equal length.  Steps: N-1.  Sent and received: (N-1)/N S."""
+    """One chunk out and one in a step, to and from ever further ranks.
+
+    Chunks: N, of equal length.  Steps: N-1.  Sent and received: (N-1)/N S."""
     for k in range(size):
         # Before step k, I have the blocks of the k ranks r - k + 1, ..., r.
         to, source = (rank + k) % size, (rank - k) % size
@@ -50,7 +54,9 @@ def pairwise_all_to_all(rank: int, size: int) -> Schedule:
 
 
 def bruck_all_to_all(rank: int, size: int) -> Schedule:
-    """Chunks: N, of equal length.  Steps: ceil(log2 N).
+    """Blocks travel in hops of 1, 2, 4, ... ranks, many in one message.
+
+    Chunks: N, of equal length.  Steps: ceil(log2 N).
 
     Sent and received: S/N for every i < N and every bit of it, about S/2 log2 N.
     """

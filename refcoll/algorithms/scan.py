@@ -46,7 +46,7 @@ def linear_scan(rank: int, size: int) -> Schedule:
 
 
 def linear_exscan(rank: int, size: int) -> Schedule:
-    """The same, but what comes is the result, and is merged only to be passed on."""
+    """Along the ranks: what comes is the result, and is merged only to be passed on."""
     for t in range(1, size):
         if rank == t - 1:
             yield (Send(0, t),)
@@ -75,7 +75,7 @@ def doubling_scan(rank: int, size: int) -> Schedule:
 
 
 def doubling_exscan(rank: int, size: int) -> Schedule:
-    """The same, but that my own contribution is not in my result."""
+    """Recursive doubling; my own contribution goes out, but not into my own result."""
     return _doubling(rank, size, started=False)
 
 

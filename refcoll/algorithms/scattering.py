@@ -68,7 +68,7 @@ def scatter_all_gather_broadcast(rank: int, size: int) -> Schedule:
 
 
 def scatter_doubling_broadcast(rank: int, size: int) -> Schedule:
-    """The same with a recursive doubling all-gather, for N = 2^k.  Depth: 2k."""
+    """Rank 0's vector to everyone, by a recursive doubling all-gather; N = 2^k.  Depth: 2k."""
     return then(binomial_scatter(rank, size), recursive_doubling_all_gather(rank, size))
 
 

@@ -7,11 +7,31 @@ from typing import Annotated
 
 import typer
 
-from refcoll.choosing import explain
+from refcoll.choosing import (
+    EXACT,
+    TYPICAL_BANDWIDTH,
+    TYPICAL_BETWEEN,
+    TYPICAL_LATENCY,
+    explain,
+)
 from refcoll.cli.options import Json, NodeShape, Ranks, Root
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import nbytes, said_bytes, said_seconds
 from refcoll.cli.units import nodes as parsed_nodes
+from refcoll.topology import LINKS, Topology
+
+
+def _assumed(ranks: int, where: Topology | None) -> str:
+    """What the predictions stand on."""
+    alpha, rate = said_seconds(TYPICAL_LATENCY), said_bytes(TYPICAL_BANDWIDTH)
+    said = f"\npredicted with {alpha} a message and {rate}/s, one message at a time each way"
+    if where is not None and len(where.nodes) > 1:
+        far, slow = TYPICAL_BETWEEN[LINKS[1]]
+        said += f"; between nodes {said_seconds(far)} and {said_bytes(slow)}/s"
+    if ranks > EXACT:
+        said += f".\nAbove {EXACT} ranks messages and bytes are those claimed, not scheduled"
+    return said + ".\nNot weighed: pairs A+B, and what needs extra ranks; see `refcoll count`."
+
 
 _HEADER = ("algorithm", "predicted", "depth", "sent", "received")
 
@@ -43,6 +63,7 @@ def choose(
             for each in choices
         ]  # fmt: skip
         console().print(table(None, _HEADER, rows))
+        print(_assumed(named, where))
     write_json(json, {
         "collective": collective, "ranks": named, "size_bytes": total,
         "choices": [asdict(each) for each in choices],

@@ -43,6 +43,7 @@ def chosen(
     _require_meaning(find(wanted, algorithm), options)
     shape = units.nodes(nodes, ranks)
     named = ranks or (sum(map(len, shape.nodes)) if shape else default_ranks)
+    units.require_few(named)
     return program(wanted, algorithm, named, root=root, nodes=shape, **options)
 
 

@@ -95,7 +95,8 @@ def _summary(
     program: Program, counts: Counts, total: int, times: dict[str, float] | None
 ) -> Iterator[str]:
     yield f"{program.title}, S = {said_bytes(total)}"
-    yield f"  {counts.steps} steps (depth {counts.depth}, rounds on one port {counts.rounds})"
+    steps = "1 step" if counts.steps == 1 else f"{counts.steps} steps"
+    yield f"  {steps} (depth {counts.depth}, rounds on one port {counts.rounds})"
     yield (
         f"  {said_bytes(counts.sent)} per rank sent, {said_bytes(counts.received)} received "
         "(the most that one rank does)"

@@ -27,7 +27,7 @@ steps, sent, received   of the rank that does most; S is the whole vector; <= is
 depth, rounds           messages that wait for one another; the same at one out and one in a round
 optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
                         options else: see --json
-order                   kept: operators need not commute
+order                   kept: the operator need not commute (rooted: for root 0)
 A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 
@@ -95,6 +95,16 @@ def _costs(algorithm: Algorithm, ranks: int, where: Topology | None) -> dict[str
     }
 
 
+def _order(row: dict[str, Any]) -> str:
+    """Whether operands keep rank order, where anything is merged."""
+    kind = COLLECTIVES[row["collective"]]
+    if not kind.reduces:
+        return ""
+    if not row["in_rank_order"]:
+        return "commutative only"
+    return "kept, root 0" if kind.rooted else "kept"
+
+
 def _cells(row: dict[str, Any]) -> list[str]:
     def number(key: str, unit: str = "") -> str:
         if row[key] is None:
@@ -105,6 +115,6 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [
         row["collective"], row["algorithm"], number("steps"), number("depth"), number("rounds"),
         number("sent", " S"), number("received", " S"), " ".join(row["optimal"] or ["-"]),
-        "kept" if row["in_rank_order"] else "-", row["sizes"], " ".join(row["options"]) or "-",
+        _order(row), row["sizes"], " ".join(row["options"]) or "-",
         "; ".join(f"{library} {name}" for library, name in known) or "-", row["source"],
     ]  # fmt: skip

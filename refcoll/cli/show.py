@@ -63,6 +63,7 @@ def _content(program: Program) -> dict[str, object]:
         "collective": program.collective.name,
         "root": program.root,
         "nodes": [list(node) for node in program.nodes],
+        "switches": [list(each) for each in program.topology.switches] if program.topology else [],
         "ranks": program.ranks,
         "chunks": program.chunks,
         "steps": [

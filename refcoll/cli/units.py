@@ -58,6 +58,7 @@ def nodes(text: str | None, size: int | None = None) -> Topology | None:
         return None
     if match := re.fullmatch(r"(?:([1-9]\d*)x)?([1-9]\d*)x([1-9]\d*)", text):
         on_node, on_switch, switches = int(match[3]), int(match[2]), int(match[1] or 1)
+        require_few(on_node * on_switch * switches)
         shape = [[on_node] * on_switch] * switches
     elif re.fullmatch(r"[1-9]\d*([,/][1-9]\d*)*", text):
         shape = [[int(each) for each in part.split(",")] for part in text.split("/")]
@@ -67,10 +68,21 @@ def nodes(text: str | None, size: int | None = None) -> Topology | None:
             "4,4,3 and 4,4/4,3"
         )
     ranks = sum(sum(switch) for switch in shape)
+    require_few(ranks)
     if size is not None and ranks != size:
         raise ArgumentError(f"nodes={text!r} holds {ranks} ranks, not {size}")
     flat = iter(node_shape([each for switch in shape for each in switch]))
     return topology([[next(flat) for _ in switch] for switch in shape], ranks)
+
+
+_MOST = 65_536
+"""Ranks that the tools take on."""
+
+
+def require_few(ranks: int) -> None:
+    """Raise ArgumentError for more ranks than the tools can play."""
+    if ranks > _MOST:
+        raise ArgumentError(f"ranks={ranks} are too many to play: use at most {_MOST}")
 
 
 def said_bytes(value: float) -> str:

@@ -18,7 +18,7 @@ from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.errors import ArgumentError, TransportError
 from refcoll.launching import launched_size
-from refcoll.registry import find
+from refcoll.registry import algorithms, find
 from refcoll.spawning import spawn
 from refcoll.testing import verification
 from refcoll.testing.verification import Case, Row, cases
@@ -126,6 +126,9 @@ def _plan(
     """What is run on how many ranks; refused where that is nothing at all."""
     if algorithm is not None and collective is not None:
         find(collective, algorithm)
+    if algorithm is not None and "+" not in algorithm and not algorithms(None, algorithm):
+        names = ", ".join(sorted({each.name for each in algorithms(collective)}))
+        raise ArgumentError(f"algorithm={algorithm!r} does not exist; there are {names}")
     plan = {size: cases(size, collective, algorithm, thorough) for size in sizes}
     if not any(plan.values()):
         raise ArgumentError(

@@ -207,15 +207,21 @@ class _Run(Symbols):
         value = self.memory[rank].get(self.program.result_area * self.program.chunks + chunk)
         origin = self.program.origin(rank, chunk)
         if value is None:
-            self.failures.append(Failure("result", f"chunk {chunk} on rank {rank} is empty"))
+            where = self._place(chunk, rank)
+            self.failures.append(Failure("result", f"{where} is empty"))
             return
         bits = sum(1 << who for who in wanted)
         if value.members != bits or value.repeated or value.chunk != origin:
             wrong = _wrong(value, wanted, origin)
-            self.failures.append(
-                Failure("result", f"at the end chunk {chunk} on rank {rank} {wrong}")
-            )
+            where = self._place(chunk, rank)
+            self.failures.append(Failure("result", f"at the end {where} {wrong}"))
         self.in_rank_order &= value.in_rank_order
+
+    def _place(self, chunk: int, rank: int) -> str:
+        """A place of a result, in words; an area is named only where there are several."""
+        area = f" of area {self.program.result_area}" if self.program.areas > 1 else ""
+        what = "place" if self.program.collective.transposes else "chunk"
+        return f"{what} {chunk}{area} on rank {rank}"
 
     def _judge_agreement(self) -> None:
         """Ranks that end with the same contributors of a chunk hold the same bits.
@@ -248,10 +254,11 @@ class _Run(Symbols):
 
 def _wrong(value: Expression, wanted: frozenset[int], chunk: int) -> str:
     """What is wrong with a value, in words: who is missing, doubled, or does not belong."""
+    of = f" of rank {value.first}" if value.left is None else ""
     if value.chunk == MIXED:
         return f"mixes different chunks: {value}"
     if value.chunk != chunk:
-        return f"holds chunk {value.chunk}"
+        return f"holds chunk {value.chunk}{of}, not chunk {chunk}"
     held = value.contributors()
     said = [f"lacks rank {who}" for who in sorted(wanted - held.keys())]
     said += [f"has rank {who} {times} times" for who, times in sorted(held.items()) if times > 1]

@@ -142,8 +142,9 @@ def _count_rounds(rounds: Sequence[Round], layout: Layout, counts: Counts) -> No
     columns = {each.name: np.zeros(ranks, np.int64) for each in fields(RankCounts)}
     links = np.zeros(ranks * ranks, np.int64)
     used: set[int] = set()
+    lengths = np.asarray(layout.lengths, np.int64)
     for each in rounds:
-        far, size = each.remote, message_sizes(each, layout)
+        far, size = each.remote, message_sizes(each, lengths)
         source, to = each.source[far], each.to[far]
         columns["steps"][np.union1d(source, to)] += 1
         np.add.at(columns["messages_sent"], source, 1)

@@ -12,6 +12,7 @@ from refcoll.interpreters.count import count
 from refcoll.interpreters.delivery import Finished
 from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
+from refcoll.interpreters.table import table
 from refcoll.programs import Program
 from refcoll.schedule import Action, Chunks, Copy, Reduce, Send, indices, remote
 
@@ -35,7 +36,8 @@ def draw(program: Program) -> str:
     told = ""
     for number in story.numbers:
         caption = _MERGING if _merges(program, number) else _COPYING
-        if caption != told and not program.collective.synchronises:
+        lockstep = table(program) is not None and not program.collective.synchronises
+        if caption != told and lockstep:
             rows += [line for line in (told and story.finished(), caption) if line]
             told = caption
         rows += story.step(number)
@@ -65,6 +67,15 @@ def _legend(program: Program) -> Iterator[str]:
         yield program.idea
     if len({tuple(node) for node in program.nodes}) > 1:
         yield "Nodes: " + "; ".join(", ".join(map(str, node)) for node in program.nodes) + "."
+        where = program.topology
+        if where is not None and len(where.switches) > 1:
+            switches = (f"nodes {', '.join(map(str, nodes))}" for nodes in where.switches)
+            yield "Switches: " + "; ".join(switches) + " (nodes numbered from 0)."
+    if table(program) is None:
+        yield (
+            "The ranks do not run in lockstep: a row holds each rank's own step of that number, "
+            "whenever it comes to it."
+        )
     if 0 < len(links) <= _SHOWN:
         yield "Messages go " + ", ".join(f"{a} -> {b}" for a, b in sorted(links)) + "."
     if program.collective.synchronises:

@@ -38,7 +38,8 @@ def _bounds(program: Program, where: str, step: Step) -> Iterator[Failure]:
             yield Failure("bounds", f"{where}: {action} names a rank outside {ranks}")
         for chunk in indices(action.chunks):
             if not 0 <= chunk < program.areas * program.chunks:
-                named = f"chunk {chunk} of {program.chunks}"
+                areas = f" in {program.areas} areas" if program.areas > 1 else ""
+                named = f"chunk {chunk} of {program.chunks}{areas}"
                 yield Failure("bounds", f"{where}: {action} names {named}")
 
 

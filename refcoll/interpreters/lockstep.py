@@ -17,10 +17,9 @@ from refcoll.topology import Topology
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def message_sizes(each: Round, layout: Layout) -> Ints:
-    """Elements of every message of the round."""
-    lengths = np.asarray(layout.lengths, np.int64)[each.written % len(layout.lengths)]
-    return _summed(each.row, lengths, each.source.size)
+def message_sizes(each: Round, lengths: Ints) -> Ints:
+    """Elements of every message of the round, where chunks are so long."""
+    return _summed(each.row, lengths[each.written % lengths.size], each.source.size)
 
 
 def staged(each: Round) -> Bools:
@@ -68,9 +67,9 @@ def finish_times(
     rounds: Sequence[Round], links: Links, layout: Layout, gamma: float, one_port: bool
 ) -> list[float]:
     """When each rank ends its last step."""
-    ends = np.zeros(links.ranks)
+    ends, lengths = np.zeros(links.ranks), np.asarray(layout.lengths, np.int64)
     for each in rounds:
-        _play(each, ends, message_sizes(each, layout), links, gamma, one_port)
+        _play(each, ends, message_sizes(each, lengths), links, gamma, one_port)
     return [float(end) for end in ends]
 
 

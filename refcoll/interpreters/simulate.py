@@ -29,6 +29,10 @@ def simulate(
     only what the collective starts from counts; none is changed.  Raises ArgumentError for
     inputs that do not fit, and ScheduleError where sends and receives do not match.
     """
+    if not all(isinstance(each, np.ndarray) for each in inputs):
+        raise ArgumentError(
+            f"inputs must be numpy arrays, got {[type(x).__name__ for x in inputs]}"
+        )
     if len(inputs) != program.size or len({(x.shape, x.dtype) for x in inputs}) > 1:
         raise ArgumentError(
             f"inputs must be {program.size} arrays of one shape and dtype, got "
