@@ -496,7 +496,8 @@ def test_a_dropped_reduce_lacks_whom_it_should_have_brought(each, size):
                 missing = sorted(set(wanted or ()) - set(held[rank][chunk]))
                 if missing:
                     lacks = ", ".join(f"lacks rank {who}" for who in missing)
-                    expected.add(f"at the end chunk {chunk} on rank {rank} {lacks}")
+                    area = f" of area {made.result_area}" if made.areas > 1 else ""
+                    expected.add(f"at the end chunk {chunk}{area} on rank {rank} {lacks}")
         assert expected
         assert said == expected
 
@@ -709,7 +710,20 @@ def test_a_chunk_of_another_name_is_not_the_one_asked_for():
     assert [str(failure) for failure in check(from_steps("broadcast", steps, 2)).failures] == [
         "matching: rank 1 step 1: Copy(chunks=(0, 1), source=0) meets "
         "Send(chunks=(0, 0), to=1) of rank 0 step 1",
-        "result: at the end chunk 1 on rank 1 holds chunk 0",
+        "result: at the end chunk 1 on rank 1 holds chunk 0 of rank 0, not chunk 1",
+    ]
+
+
+def test_a_result_in_the_wrong_area_is_said_to_be_missing_there():
+    """An all-to-all among 2 ranks, right but for where its author says the result stands."""
+    steps = [
+        [(Send(r, r), Copy(2 + r, r)), (Send(1 - r, 1 - r), Copy(3 - r, 1 - r))] for r in range(2)
+    ]
+    assert check(from_steps("all_to_all", steps, 2, areas=2, result_area=1)).ok
+    failures = check(from_steps("all_to_all", steps, 2, areas=2)).failures
+    assert [str(failure) for failure in failures] == [
+        "result: at the end place 1 of area 0 on rank 0 holds chunk 1 of rank 0, not chunk 0",
+        "result: at the end place 0 of area 0 on rank 1 holds chunk 0 of rank 1, not chunk 1",
     ]
 
 
