@@ -120,7 +120,7 @@ def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:
     nodes = topology(request.nodes, size)
     in_order = COLLECTIVES[collective].reduces and not op.commutative
     if name == "auto":
-        name = choose(collective, size, nbytes, root, nodes, in_order)
+        name = choose(collective, size, nbytes, root, nodes, in_order, tuple(cut.items()))
     made = program(collective, name, size, root=root, nodes=nodes, **cut)
     _require_runnable(made, op, in_order)
     return made

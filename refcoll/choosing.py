@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ from refcoll.errors import ArgumentError, integer
 from refcoll.interpreters.cost import cost
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
-from refcoll.schedule import Send
+from refcoll.schedule import Send, indices, peer, remote
 from refcoll.topology import LINKS, Topology, topology
 
 TYPICAL_LATENCY = 10e-6
@@ -23,7 +23,9 @@ TYPICAL_BANDWIDTH = 4e9
 TYPICAL_BETWEEN = {LINKS[1]: (20e-6, 1e9), LINKS[2]: (30e-6, 1e9)}
 """(Latency, bandwidth) between nodes, and between switches."""
 EXACT = 64
-"""Up to so many ranks every schedule is costed; beyond, its claims are."""
+"""Up to so many ranks every schedule is costed whole; beyond, a few ranks' parts are."""
+_ALL = 512
+"""Up to so many ranks the busiest is looked for among all, by the claims."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,16 @@ class Choice:
 
 
 def choose(
-    collective: str, size: int, nbytes: int, root: int, nodes: Topology | None, in_order: bool
+    collective: str,
+    size: int,
+    nbytes: int,
+    root: int,
+    nodes: Topology | None,
+    in_order: bool,
+    options: tuple[tuple[str, int], ...] = (),
 ) -> str:
     """The algorithm of least predicted time; see ``ranked``."""
-    return ranked(collective, size, nbytes, root, nodes, in_order)[0].algorithm
+    return ranked(collective, size, nbytes, root, nodes, in_order, options)[0].algorithm
 
 
 def explain(
@@ -79,28 +87,41 @@ def explain(
 
 
 def ranked(
-    collective: str, size: int, nbytes: int, root: int, nodes: Topology | None, in_order: bool
+    collective: str,
+    size: int,
+    nbytes: int,
+    root: int,
+    nodes: Topology | None,
+    in_order: bool,
+    options: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Choice, ...]:
     """All algorithms that could run, the one of least predicted time first.
 
     Time is that of the cost interpreter on one port, for ``nbytes`` rounded up to a power of
-    two, with typical rates; above 64 ranks, alpha * messages + bytes / bandwidth of a few
-    ranks, by the claims.  ``in_order`` leaves only algorithms that keep rank order.  Raises
-    ArgumentError if none do.
+    two, with typical rates; above 64 ranks, what the busiest ranks' own messages take, one
+    after another, or the longest chain.  ``in_order`` leaves only algorithms that keep rank
+    order; ``options`` are keywords of ``program``.  Raises ArgumentError if none do.
     """
     rounded = 1 << max(0, nbytes - 1).bit_length()
-    return _ranked(collective, size, rounded, root, nodes, in_order)
+    return _ranked(collective, size, rounded, root, nodes, in_order, options)
 
 
 @lru_cache(maxsize=4096)
 def _ranked(
-    collective: str, size: int, nbytes: int, root: int, nodes: Topology | None, in_order: bool
+    collective: str,
+    size: int,
+    nbytes: int,
+    root: int,
+    nodes: Topology | None,
+    in_order: bool,
+    options: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Choice, ...]:
+    cut: dict[str, Any] = dict(options)
     choices = [
         _choice(made, nbytes)
         for each in algorithms(collective)
         if _suits(each, size, root, in_order)
-        for made in [program(collective, each.name, size, root=root, nodes=nodes)]
+        for made in [program(collective, each.name, size, root=root, nodes=nodes, **cut)]
     ]
     if not choices:
         where = f" with root={root}" if root else ""
@@ -122,26 +143,41 @@ def _choice(made: Program, nbytes: int) -> Choice:
     claims, whole = made.claims, made.whole(nbytes)
     assert claims is not None
     lengths = made.layout(whole).lengths
-    ranks = range(made.size) if made.size <= EXACT else _few(made.size)
-    sent = max(claims.sent(rank, lengths) for rank in ranks)
-    received = max(claims.received(rank, lengths) for rank in ranks)
+    ranks = range(made.size) if made.size <= _ALL else _few(made.size)
+    sent = {rank: claims.sent(rank, lengths) for rank in ranks}
+    received = {rank: claims.received(rank, lengths) for rank in ranks}
     if made.size <= EXACT:
         seconds = cost(
             made, whole, latency=TYPICAL_LATENCY, bandwidth=TYPICAL_BANDWIDTH,
             ports="one", links=TYPICAL_BETWEEN,
         )  # fmt: skip
     else:
-        messages = max(claims.depth, *(_messages(made, rank) for rank in ranks))
-        seconds = TYPICAL_LATENCY * messages + max(sent, received) / TYPICAL_BANDWIDTH
-    return Choice(made.name, seconds, claims.depth, sent, received)
+        busiest = max(sent, key=sent.__getitem__), max(received, key=received.__getitem__)
+        chain = TYPICAL_LATENCY * claims.depth
+        seconds = max(
+            max(chain, latencies) + transfer
+            for rank in {*busiest, *_few(made.size)}
+            for latencies, transfer in _one_by_one(made, rank, lengths)
+        )
+    return Choice(made.name, seconds, claims.depth, max(sent.values()), max(received.values()))
 
 
 def _few(size: int) -> list[int]:
     return sorted({0, 1, size // 2, size - 1})
 
 
-def _messages(made: Program, rank: int) -> int:
-    """Messages that the rank sends, or receives, whichever are more."""
-    actions = [action for node in made.graph(rank) for action in node.actions]
-    sends = sum(isinstance(action, Send) for action in actions)
-    return max(sends, len(actions) - sends)
+def _one_by_one(made: Program, rank: int, lengths: Sequence[int]) -> Iterator[tuple[float, float]]:
+    """(latencies, transfer), in seconds, of all that a rank sends, and of all it receives."""
+    where = made.topology
+    assert where is not None
+    for sends in (True, False):
+        latencies = transfer = 0.0
+        for node in made.graph(rank):
+            for action in node.actions:
+                if isinstance(action, Send) == sends and remote(action, rank):
+                    link = where.link(rank, peer(action))
+                    alpha, rate = TYPICAL_BETWEEN.get(link, (TYPICAL_LATENCY, TYPICAL_BANDWIDTH))
+                    latencies += alpha
+                    size = sum(lengths[i % len(lengths)] for i in indices(action.chunks))
+                    transfer += size / rate
+        yield latencies, transfer

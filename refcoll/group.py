@@ -117,8 +117,8 @@ class Group:
         """
         request = Request(
             collective=collective, x=x, op=op, root=root, out=out, counts=counts,
-            algorithm=algorithm, accumulate=accumulate, nodes=nodes or self.nodes,
-            segments=segments, radix=radix, shards=shards,
+            algorithm=algorithm, accumulate=accumulate, segments=segments, radix=radix,
+            shards=shards, nodes=self.nodes if nodes is None else nodes,
         )  # fmt: skip
         sequence = self._next()
         return self._do(lambda: CollectivePlan(self, request, sequence))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 
 from refcoll.chunks import Layout, balanced, proportional
 from refcoll.collectives import Collective, Least, checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, integer
 from refcoll.graph import Graph, chained
-from refcoll.schedule import Action, Step
+from refcoll.schedule import Action, Copy, Reduce, Send, Step, peer
 from refcoll.topology import Nodes, Topology
 
 
@@ -138,7 +139,7 @@ class Program:
 
 
 def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
-    """The steps, once they are known to be tuples of actions."""
+    """The steps, once they are known to be tuples of actions on whole numbers."""
     if not isinstance(steps, Iterable):
         raise ArgumentError(f"steps[{rank}]={steps!r} is no list of steps; call it, if a function")
     for number, step in enumerate(steps, 1):
@@ -147,7 +148,26 @@ def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
                 f"rank {rank} step {number} is {step!r}; a step is a tuple of Send, Copy and "
                 "Reduce, such as (Send(0, 1),) with its comma"
             )
-        yield step
+        yield tuple(_whole(action, f"rank {rank} step {number}: {action}") for action in step)
+
+
+def _whole(action: Action, where: str) -> Action:
+    """The action with plain integers, numpy's among them; ArgumentError for anything else."""
+    try:
+        chunks = action.chunks
+        if not isinstance(chunks, range):
+            several = isinstance(chunks, tuple | list)
+            chunks = tuple(map(index, chunks)) if several else index(chunks)  # type: ignore[arg-type]
+        other = index(peer(action))
+    except TypeError:
+        raise ArgumentError(f"{where} must name a rank and chunks by integers") from None
+    if isinstance(action, Send):
+        return Send(chunks, other)
+    if isinstance(action, Copy):
+        return Copy(chunks, other)
+    if action.incoming not in (None, "left", "right"):
+        raise ArgumentError(f'{where}: incoming must be "left", "right" or None')
+    return Reduce(chunks, other, action.incoming)
 
 
 def from_steps(
@@ -169,8 +189,13 @@ def from_steps(
     """
     if not isinstance(steps, Sequence):
         raise ArgumentError(f"steps={steps!r} must be a list with an iterable of steps a rank")
+    helpers, root = integer(helpers, "helpers"), integer(root, "root")
+    chunks, areas = integer(chunks, "chunks"), integer(areas, "areas")
+    result_area = integer(result_area, "result_area")
     lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
     kind, size = find_collective(collective), len(lists) - helpers
+    if helpers < 0 or size < 1:
+        raise ArgumentError(f"helpers={helpers} of {len(lists)} ranks must leave at least one")
     checked_root(kind, root, size)
     if chunks < 1 or (kind.scattered and chunks != size):
         wanted = f"{size}, one a rank" if kind.scattered else "at least 1"

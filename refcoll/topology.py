@@ -56,7 +56,12 @@ def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:
     Raises ArgumentError unless they hold each of ``size`` ranks once.
     """
     if isinstance(nodes, Topology):
-        return topology([[nodes.nodes[node] for node in switch] for switch in nodes.switches], size)
+        try:
+            on = [[nodes.nodes[node] for node in switch] for switch in nodes.switches]
+        except IndexError:
+            said = f"switches={nodes.switches} name a node that is not there"
+            raise ArgumentError(said) from None
+        return topology(on, size)
     if nodes is None:
         return Topology((tuple(range(size)),), ((0,),))
     try:

@@ -145,6 +145,7 @@ def test_any_pair_runs():
         (lambda c, x: c.all_reduce(x, algorithm="bine"), "defined for N a power of two only"),
         (lambda c, x: c.all_reduce(x, algorithm="in_network"), "it can be counted, checked"),
         (lambda c, x: c.plan("all_reduce", x, nodes=[[[0, 1]], []]), "must hold each of the ranks"),
+        (lambda c, x: c.plan("all_reduce", x, nodes=[]), "must hold each of the ranks"),
         (lambda c, x: c.plan("all_reduce", x, nodes=[[[0, 1], [2]], []]), "a switch without nodes"),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refcoll import ArgumentError, algorithms, check, explain, node_shape, program
+from refcoll import ArgumentError, algorithms, check, count, explain, node_shape, program
 from refcoll.topology import LINKS, topology
 
 
@@ -102,3 +102,19 @@ def test_the_class_of_a_link():
     assert where.switches == ((0, 1), (2,))
     pairs = {(0, 4): 0, (2, 3): 0, (0, 1): 1, (4, 1): 1, (0, 2): 2, (1, 3): 2, (0, 5): 3}
     assert {pair: LINKS.index(where.link(*pair)) for pair in pairs} == pairs
+
+
+def test_above_64_ranks_too_the_bytes_are_those_of_the_busiest():
+    """65 ranks fold into 64 for k = 4: some first of a group sends S more than the others."""
+    choices = {c.algorithm: c for c in explain("all_reduce", 65, 1 << 20)}
+    for name in ("bcube", "recursive_multiplying", "ring", "rabenseifner"):
+        counts = count(program("all_reduce", name, 65), 1 << 20)
+        assert (choices[name].sent, choices[name].received) == (counts.sent, counts.received)
+
+
+def test_above_64_ranks_too_nodes_matter():
+    nodes = node_shape([32] * 4)
+    flat = {c.algorithm: c.seconds for c in explain("all_reduce", 128, 10_000_000)}
+    placed = {c.algorithm: c.seconds for c in explain("all_reduce", 128, 10_000_000, nodes=nodes)}
+    assert placed["ring"] > 2 * flat["ring"]
+    assert placed["hierarchical_rails"] < placed["ring"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from refcoll.algorithms.declaration import Algorithm, Lengths, When, chunk_per_rank
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, chunk_per_rank
 from refcoll.schedule import Schedule, then
 
 
@@ -41,6 +41,13 @@ def composed(scatter: Algorithm, gather: Algorithm) -> Algorithm:
         sent=added(scatter.sent, gather.sent),
         received=added(scatter.received, gather.received),
         bounds=("depth",),
+        bandwidth_optimal=When(
+            "where both parts are",
+            lambda size: (
+                scatter.bandwidth_optimal.holds(size) and gather.bandwidth_optimal.holds(size)
+            ),
+        ),
+        latency_optimal=ONE,
         in_rank_order=scatter.in_rank_order,
         source=f"{scatter.source}; {gather.source}",
     )

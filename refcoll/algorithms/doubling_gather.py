@@ -142,7 +142,8 @@ def gathered(rank: int, size: int, lengths: Lengths) -> int:
     )
 
 
-def _halving_sent(rank: int, size: int, lengths: Lengths) -> int:
+def halving_sent(rank: int, size: int, lengths: Lengths) -> int:
+    """What recursive halving sends."""
     place = place_after_folding(rank, size)
     if place is None:
         return sum(lengths)
@@ -151,7 +152,8 @@ def _halving_sent(rank: int, size: int, lengths: Lengths) -> int:
     return sum(lengths_kept) - lengths_kept[place] + returned
 
 
-def _halving_received(rank: int, size: int, lengths: Lengths) -> int:
+def halving_received(rank: int, size: int, lengths: Lengths) -> int:
+    """What recursive halving receives."""
     place = place_after_folding(rank, size)
     if place is None:
         return lengths[rank]
@@ -172,12 +174,14 @@ def _doubling_received(rank: int, size: int, lengths: Lengths) -> int:
     return sum(sum(lengths) - sum(lengths[b.start : b.stop]) for b in blocks)
 
 
-def _halving_steps(rank: int, size: int) -> int:
+def halving_steps(rank: int, size: int) -> int:
+    """Steps of recursive halving."""
     core = 0 if place_after_folding(rank, size) is None else log2_ceiling(power_below(size))
     return core + 2 * folding(rank, size)
 
 
-def _halving_depth(size: int) -> int:
+def halving_depth(size: int) -> int:
+    """Depth of recursive halving."""
     return log2_ceiling(power_below(size)) + 2 * (size > power_below(size))
 
 
@@ -202,10 +206,10 @@ ALGORITHMS = (
         collective="reduce_scatter",
         schedule=recursive_halving_reduce_scatter,
         chunks=chunk_per_rank,
-        steps=_halving_steps,
-        depth=_halving_depth,
-        sent=_halving_sent,
-        received=_halving_received,
+        steps=halving_steps,
+        depth=halving_depth,
+        sent=halving_sent,
+        received=halving_received,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=POWERS_OF_TWO,
         source=_PAPER,

@@ -99,6 +99,12 @@ def _cuts(nodes: Nodes) -> tuple[Fraction, ...]:
     return tuple(sorted({Fraction(j, len(node)) for node in nodes for j in range(len(node) + 1)}))
 
 
+@lru_cache
+def _places(nodes: Nodes) -> dict[Fraction, int]:
+    """The number of each cut."""
+    return {cut: place for place, cut in enumerate(_cuts(nodes))}
+
+
 def _owners(nodes: Nodes) -> list[list[int]]:
     """For each piece, the rank of each node in whose share it lies."""
     return [[node[int(cut * len(node))] for node in nodes] for cut in _cuts(nodes)[:-1]]
@@ -106,8 +112,8 @@ def _owners(nodes: Nodes) -> list[list[int]]:
 
 def shares(ranks: int, nodes: Nodes, chunks: int) -> list[int]:
     """The first chunk of each of a node's ``ranks`` shares, and the end."""
-    cuts = _cuts(nodes)
-    return [cuts.index(Fraction(j, ranks)) * chunks for j in range(ranks + 1)]
+    places = _places(nodes)
+    return [places[Fraction(j, ranks)] * chunks for j in range(ranks + 1)]
 
 
 def weights_over(nodes: Nodes, inner: Sequence[int]) -> tuple[int, ...]:
@@ -123,7 +129,12 @@ def _weights(size: int, nodes: Nodes) -> tuple[int, ...]:
 
 def home(rank: int, nodes: Nodes) -> int:
     """The number of a rank's node."""
-    return next(k for k, node in enumerate(nodes) if rank in node)
+    return _homes(nodes)[rank]
+
+
+@lru_cache
+def _homes(nodes: Nodes) -> dict[int, int]:
+    return {rank: k for k, node in enumerate(nodes) for rank in node}
 
 
 # ---- claims ----------------------------------------------------------------------------

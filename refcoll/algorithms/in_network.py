@@ -1,14 +1,14 @@
 """In-network reduction: switches that add, in a tree above the ranks.
 
-              8             switches 8 above 6 and 7: helpers, after the ranks, that own no
-            /   \\           input; k = 2, size 4 has 4 and 5 below 6
-           6     7          up: a switch adds what comes from below and passes it on
+              6             size 4, k = 2: the switches 4, 5 and 6, helpers after the ranks
+            /   \\           that own no input
+           4     5          up: a switch adds what comes from below and passes it on
           0 1   2 3         down: it passes the result to each
 
-Each rank sends S and receives S, half of what the least all-reduce by ranks alone takes:
-the arithmetic is not done by ranks, so that bound does not hold.  Depth 2 ceil(log_k N),
-one up and one down at least.  With k >= N it is one switch (NVLink SHARP).  Switch s of
-level l serves k neighbours, so operands meet in rank order.
+Each rank sends S and receives S, where ranks alone must move 2(N-1)/N S, nearly twice that
+for large N: the arithmetic is not done by ranks, so that bound does not hold.  Depth
+2 ceil(log_k N), one up and one down at least.  With k >= N it is one switch (NVLink SHARP).
+A switch serves k neighbours, so operands meet in rank order.
 (Graham et al., Scalable Hierarchical Aggregation Protocol (SHARP), 2016; NCCL's CollNet and
 NVLS.)
 """

@@ -7,8 +7,9 @@
 Two steps whatever N.  With one shard one link carries it all: (N-1) S each way where a
 worker hosts the server (*hosted*, on rank 0; size 4: 3 S), N S where it stands alone
 (*alone*, an extra rank after the workers, with no input of its own; size 4: 4 S).  With m
-shards server s has the m-th part s of every vector: N S/m each, and m = N hosted shards are
-the two-shot all-reduce.  The baseline that the other algorithms are measured against.
+shards server s has the m-th part s of every vector: N S/m each alone, (N+m-2) S/m each
+hosted, and m = N hosted shards are the two-shot all-reduce.  The baseline that the other
+algorithms are measured against.
 (Li et al., Scaling distributed machine learning with the parameter server, 2014.)
 """
 

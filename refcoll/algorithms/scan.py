@@ -11,8 +11,8 @@ the d ranks up to r.  ceil(log2 N) rounds, in which a rank sends while r + d < N
 *Recursive doubling*: rank r exchanges the merge of its block of d ranks with r XOR d; what
 comes from below also goes into its result.  Size 4: 0 - 1, 2 - 3, then 0 - 2, 1 - 3.
 
-In an exscan of doubling and simultaneous rounds the result stands in area 1, since it
-starts with nothing; rank 0's is undefined.  All merge in rank order.
+The exscans, and the doubling scan, have their result in area 1; an exscan's is undefined on
+rank 0.  All merge in rank order.
 (Hillis and Steele, Data parallel algorithms, 1986; MPICH's scan, recursive doubling.)
 """
 

@@ -10,7 +10,8 @@ Backwards in time it is the *binomial gather*.
 
 For a *broadcast* the root cuts its vector into N chunks and scatters them; an all-gather,
 round a ring or by recursive doubling, does the rest.  The root sends about 2 S, where the
-binomial broadcast has it send S log2 N.  The *reduce* is a ring reduce-scatter and a gather.
+binomial broadcast has it send S log2 N.  The *reduce* is a reduce-scatter, by a ring
+or by recursive halving, and a gather.
 (Barnett et al., Interprocessor collective communication library, 1994; Thakur, Rabenseifner
 and Gropp 2005.)
 """
@@ -28,7 +29,15 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
     mirrored,
 )
-from refcoll.algorithms.doubling_gather import gathered, recursive_doubling_all_gather
+from refcoll.algorithms.doubling_gather import (
+    gathered,
+    halving_depth,
+    halving_received,
+    halving_sent,
+    halving_steps,
+    recursive_doubling_all_gather,
+    recursive_halving_reduce_scatter,
+)
 from refcoll.algorithms.ring import all_but, ring_all_gather, ring_reduce_scatter
 from refcoll.algorithms.tree import links
 from refcoll.schedule import IDLE, Copy, Schedule, Send, reverse, then
@@ -79,6 +88,15 @@ def reduce_scatter_gather_reduce(rank: int, size: int) -> Schedule:
     reduce-scatter, and of the scatter, swapped.
     """
     return then(ring_reduce_scatter(rank, size), binomial_gather(rank, size))
+
+
+def halving_gather_reduce(rank: int, size: int) -> Schedule:
+    """Everyone's vectors merged on rank 0: a recursive halving reduce-scatter, and a gather.
+
+    Chunks: N.  Depth: log2 p + ceil(log2 N), two more where folded.  Sent and received:
+    those of the halving, and of the scatter, swapped.
+    """
+    return then(recursive_halving_reduce_scatter(rank, size), binomial_gather(rank, size))
 
 
 def _handed_down(rank: int, size: int, lengths: Lengths) -> int:
@@ -167,6 +185,21 @@ ALGORITHMS = (
         received=lambda rank, size, c: all_but(rank - 1, c) + _handed_on(rank, size, c),
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
-        source="the broadcast, backwards in time",
+        source="Thakur, Rabenseifner and Gropp 2005, with a ring",
+    ),
+    Algorithm(
+        name="halving_gather",
+        collective="reduce",
+        schedule=halving_gather_reduce,
+        chunks=chunk_per_rank,
+        steps=lambda rank, size: halving_steps(rank, size) + links(rank, size),
+        depth=lambda size: halving_depth(size) + log2_ceiling(size),
+        sent=lambda rank, size, c: halving_sent(rank, size, c) + _handed_down(rank, size, c),
+        received=lambda rank, size, c: halving_received(rank, size, c) + _handed_on(rank, size, c),
+        bounds=("depth",),
+        bandwidth_optimal=UP_TO_2,
+        latency_optimal=ONE,
+        source=_PAPER,
+        also_known_as={"Open MPI": "7 rabenseifner", "MPICH": "reduce_scatter_gather"},
     ),
 )

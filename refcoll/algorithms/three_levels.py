@@ -139,10 +139,18 @@ def _leaders_traffic(
     return _links(rank, nodes, switches) * sum(lengths) + across
 
 
-_EQUAL = When(
-    "nodes, and switches, of equal size",
-    lambda size, nodes, switches: len(set(map(len, nodes))) == len(set(map(len, switches))) == 1,
-)
+def _balanced(size: int, nodes: Nodes, switches: Nodes) -> bool:
+    """Whether no rank moves more than 2 (N-1)/N of the vector."""
+    lengths = [weight * size for weight in _weights(size, nodes, switches)]
+    most = max(
+        _rails_traffic(rank, nodes, switches, lengths, ring)
+        for rank in range(size)
+        for ring in (all_reduce_sent, all_reduce_received)
+    )
+    return most * size == 2 * (size - 1) * sum(lengths)
+
+
+_EQUAL = When("nodes, and switches, of equal size, and where shares happen to be", _balanced)
 _SINGLE = When(
     "N <= 2, or one rank on each switch",
     lambda size, nodes, switches: size in (1, 2, len(switches)),

@@ -115,7 +115,7 @@ def verify(
 
 def _sizes(ranks: str | None) -> list[int]:
     parts = ("2,3,4,7,8" if ranks is None else ranks).split(",")
-    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+    if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
         raise ArgumentError(f"ranks={ranks!r} must be numbers of ranks, such as 2,3,4")
     return [int(part) for part in parts]
 

@@ -14,7 +14,8 @@ rates of their own (``Rates.far``), a rank has one link out and one in of each c
 
 With alpha = 1 and the rest 0 the last end is the *depth* (several ports): the longest chain
 of messages of which each waits for the one before; and the *rounds* that the schedule needs
-in its own order at one send and one receive a rank a round (one port).
+in its own order at one send and one receive a rank a round (one port).  (A rank that takes
+in several messages one after another does not hold up their senders: they go on.)
 """
 
 from __future__ import annotations
@@ -119,7 +120,12 @@ class _Clock:
         sends = [ready + self.takes[place] for action, place, ready in messages
                  if isinstance(action, Send)]  # fmt: skip
         receives = [
-            (ready + self.takes[origin], ready, self._size(action), self._link(rank, action))
+            (
+                ready + self.takes[origin],
+                ready,
+                self._size(action),
+                LINKS.index(self._link(rank, action)),
+            )
             for action, origin, ready in messages
             if not isinstance(action, Send)
         ]
@@ -139,11 +145,11 @@ class _Clock:
                 ends = [send] if self.buffered or receive is None else [send, receive]
                 yield action, send, max(self.starts[rank][node] for rank, node, _ in ends)
 
-    def _landed(self, start: float, messages: Sequence[tuple[float, float, int, str]]) -> float:
+    def _landed(self, start: float, messages: Sequence[tuple[float, float, int, int]]) -> float:
         """When the last message (arrival, ready, size, link) has come through its link in."""
-        landed, drained = start, dict.fromkeys(LINKS, 0.0)
+        landed, drained = start, [0.0] * len(LINKS)
         for arrival, ready, size, link in messages:
-            alpha, beta = self.rates.of(link)
+            alpha, beta = self.rates.of(LINKS[link])
             if self.rates.ports == "one":
                 landed = max(landed + alpha + beta * size, arrival)
             else:

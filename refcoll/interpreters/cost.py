@@ -9,9 +9,11 @@ for how steps overlap.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
-from refcoll.errors import ArgumentError
+import numpy as np
+
+from refcoll.errors import ArgumentError, integer
 from refcoll.interpreters.clock import Rates, finish_times
 from refcoll.programs import Program
 from refcoll.topology import LINKS
@@ -36,18 +38,29 @@ def cost(
     ``refcoll.topology.LINKS``: "between nodes", ...  Raises ArgumentError for a latency below
     0, a bandwidth not above 0, or another class.
     """
-    for link, (far_latency, far_bandwidth) in (links or {}).items():
-        if link not in LINKS or far_latency < 0 or far_bandwidth <= 0:
+    if integer(nbytes, "nbytes") < 0:
+        raise ArgumentError(f"nbytes={nbytes} must not be negative")
+    if ports not in ("several", "one"):
+        raise ArgumentError(f'ports={ports!r} must be "several" or "one"')
+    _require_rate("latency", latency, "bandwidth", bandwidth)
+    if reduce_bandwidth is not None:
+        _require_rate("latency", latency, "reduce_bandwidth", reduce_bandwidth)
+    for link, rate in (links or {}).items():
+        if link not in LINKS or not isinstance(rate, tuple) or len(rate) != 2:
             raise ArgumentError(
-                f"links[{link!r}]={far_latency, far_bandwidth} must be a latency and a bandwidth "
-                f"of one of {', '.join(LINKS)}"
+                f"links[{link!r}]={rate!r} must be (latency, bandwidth), of one of "
+                f"{', '.join(LINKS)}"
             )
-    for name, value in (("bandwidth", bandwidth), ("reduce_bandwidth", reduce_bandwidth)):
-        if value is not None and value <= 0:
-            raise ArgumentError(f"{name}={value} must be above 0 bytes per second")
-    if latency < 0:
-        raise ArgumentError(f"latency={latency} must not be negative")
+        _require_rate(f"latency of links[{link!r}]", rate[0], "its bandwidth", rate[1])
     gamma = 1 / reduce_bandwidth if reduce_bandwidth else 0.0
     far = {link: (alpha, 1 / rate) for link, (alpha, rate) in (links or {}).items()}
     rates = Rates(alpha=latency, beta=1 / bandwidth, gamma=gamma, ports=ports, far=far)
     return max(finish_times(program, program.layout(nbytes), rates))
+
+
+def _require_rate(latency_name: str, latency: Any, name: str, bandwidth: Any) -> None:
+    """Raise ArgumentError for what is no number, or out of range; NaN is."""
+    if not isinstance(latency, int | float | np.number) or not latency >= 0:
+        raise ArgumentError(f"{latency_name}={latency!r} must be seconds, and not negative")
+    if not isinstance(bandwidth, int | float | np.number) or not bandwidth > 0:
+        raise ArgumentError(f"{name}={bandwidth!r} must be above 0 bytes per second")

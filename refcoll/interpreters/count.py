@@ -11,9 +11,15 @@ from math import ceil
 import numpy as np
 
 from refcoll.chunks import Layout, runs
+from refcoll.errors import ArgumentError, integer
 from refcoll.graph import Graph
 from refcoll.interpreters.clock import Rates, finish_times
-from refcoll.interpreters.lockstep import message_sizes, scattered, staged
+from refcoll.interpreters.lockstep import (
+    message_sizes,
+    require_countable,
+    scattered,
+    staged,
+)
 from refcoll.interpreters.table import Round, table
 from refcoll.programs import Program
 from refcoll.schedule import Send, indices, reduced_chunks, remote
@@ -94,11 +100,15 @@ class Counts:
 def count(program: Program, elements: int | Layout) -> Counts:
     """Count ``program`` on a vector of ``elements``, or cut as the given layout says.
 
-    Raises a ScheduleError where sends and receives do not match.
+    Raises ArgumentError for fewer than none, or more than can be added up in 63 bits, and
+    ScheduleError where sends and receives do not match.
     """
+    if not isinstance(elements, Layout) and integer(elements, "elements") < 0:
+        raise ArgumentError(f"elements={elements} must not be negative")
     layout = elements if isinstance(elements, Layout) else program.layout(elements)
     counts = Counts([RankCounts() for _ in range(program.ranks)])
     if (rounds := table(program)) is not None:
+        require_countable(rounds, layout)
         _count_rounds(rounds, layout, counts)
     else:
         for rank, graph in enumerate(program.graphs):
@@ -140,8 +150,6 @@ def _count_rounds(rounds: Sequence[Round], layout: Layout, counts: Counts) -> No
     """The same for an aligned program, a round of all ranks at once."""
     ranks = len(counts.ranks)
     columns = {each.name: np.zeros(ranks, np.int64) for each in fields(RankCounts)}
-    links = np.zeros(ranks * ranks, np.int64)
-    used: set[int] = set()
     lengths = np.asarray(layout.lengths, np.int64)
     for each in rounds:
         far, size = each.remote, message_sizes(each, lengths)
@@ -154,9 +162,11 @@ def _count_rounds(rounds: Sequence[Round], layout: Layout, counts: Counts) -> No
         np.add.at(columns["staged"], source, (size * staged(each))[far])
         np.add.at(columns["packed"], source, (size * scattered(each, each.sent))[far])
         np.add.at(columns["packed"], to, (size * scattered(each, each.written))[far])
-        np.add.at(links, source * ranks + to, size[far])
-        used.update((source * ranks + to).tolist())
-    counts.links.update({divmod(link, ranks): int(links[link]) for link in sorted(used)})
+        pairs, back = np.unique(source * ranks + to, return_inverse=True)
+        sums = np.zeros(pairs.size, np.int64)
+        np.add.at(sums, back.reshape(-1), size[far])
+        for pair, total in zip(pairs.tolist(), sums.tolist(), strict=True):
+            counts.links[divmod(pair, ranks)] += total
     for name, column in columns.items():
         for rank, value in zip(counts.ranks, column.tolist(), strict=True):
             setattr(rank, name, value)

@@ -11,10 +11,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refcoll.chunks import Layout
+from refcoll.errors import ArgumentError
 from refcoll.interpreters.table import Bools, Ints, Round, waves
 from refcoll.topology import Topology
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def require_countable(rounds: Sequence[Round], layout: Layout) -> None:
+    """Raise ArgumentError where sums of lengths might not fit in 63 bits."""
+    moves = sum(each.row.size for each in rounds)
+    if moves * max(layout.lengths, default=0) >= 1 << 62:
+        raise ArgumentError(
+            f"{layout.count} elements, or bytes, in {moves} chunk moves are too many to add up"
+        )
 
 
 def message_sizes(each: Round, lengths: Ints) -> Ints:
@@ -67,6 +77,7 @@ def finish_times(
     rounds: Sequence[Round], links: Links, layout: Layout, gamma: float, one_port: bool
 ) -> list[float]:
     """When each rank ends its last step."""
+    require_countable(rounds, layout)
     ends, lengths = np.zeros(links.ranks), np.asarray(layout.lengths, np.int64)
     for each in rounds:
         _play(each, ends, message_sizes(each, lengths), links, gamma, one_port)
@@ -90,7 +101,7 @@ def _play(
     arrival = ready + takes
     landed = ends.copy()
     drained = np.zeros(links.ranks * len(links.alpha))
-    order = np.lexsort((sizes[far], ready, arrival, to))
+    order = np.lexsort((kind, sizes[far], ready, arrival, to))
     for wave in waves(to[order]):
         now = order[wave]
         at, into = to[now], to[now] * len(links.alpha) + kind[now]

@@ -115,7 +115,8 @@ class _Proof:
         ]
         ranks, chunks, contributors = np.array(held, np.int64).reshape(-1, 3).T
         self.memory[ranks * self.indices + chunks] = self._distinct(contributors, chunks)
-        self.heard = np.eye(program.ranks, dtype=np.bool_)
+        tells = program.ranks if program.collective.synchronises else 0
+        self.heard = np.eye(tells, dtype=np.bool_)
 
     def _distinct(self, ranks: Ints, chunks: Ints) -> Ints:
         """One contribution is one number, on however many ranks it starts."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, zip_longest
+from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -67,26 +67,25 @@ class _Ends:
             self.lengths.append(len(chunks))
 
 
-_tables: WeakKeyDictionary[Program, tuple[Round, ...] | None] = WeakKeyDictionary()
+_KEPT = 8
+"""Tables that are kept, of the programs last asked for."""
 
 
+@lru_cache(maxsize=_KEPT)
 def table(program: Program) -> tuple[Round, ...] | None:
     """The rounds of an aligned program; None where the ends of some message do not match.
 
     Ranks and chunks out of bounds are for the reader to refuse.
     """
-    if program not in _tables:
-        _tables[program] = _made(program)
-    return _tables[program]
-
-
-def _made(program: Program) -> tuple[Round, ...] | None:
     if program.steps is None:
         return None
     rounds: list[Round] = []
     ranks = range(program.ranks)
     for steps in zip_longest(*(program.steps(rank) for rank in ranks), fillvalue=IDLE):
-        made = _round(steps, program.ranks)
+        try:
+            made = _round(steps, program.ranks)
+        except OverflowError:
+            return None
         if made is None:
             return None
         if made.source.size:
@@ -166,8 +165,3 @@ def waves(keys: Ints) -> Iterator[Ints]:
     turn = np.arange(keys.size) - np.repeat(starts, np.diff([*starts, keys.size]))
     for number in range(int(turn.max(initial=-1)) + 1):
         yield np.sort(order[turn == number])
-
-
-def offsets(lengths: Sequence[int]) -> list[int]:
-    """Where each of consecutive pieces begins."""
-    return [0, *accumulate(lengths)][:-1]

@@ -8,6 +8,7 @@ from math import ceil, inf, lcm, log2
 import pytest
 
 from refcoll import algorithms, check, cost, count, node_shape, program
+from refcoll.registry import find
 from samples import defined, named, switched, variants
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 13, 16, 32, 33]
@@ -272,6 +273,25 @@ def test_an_algorithm_is_optimal_where_it_says_so_and_nowhere_else(each):
         for nodes in ([flat], *(switched(flat) if "switches" in each.options else ())):
             for options in variants(each):
                 require_optimal_where_said(each, size, nodes, options)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 8])
+def test_a_pair_is_optimal_where_both_parts_are(size):
+    for scatter in algorithms("reduce_scatter"):
+        for gather in algorithms("all_gather"):
+            if scatter.sizes.holds(size) and gather.sizes.holds(size):
+                each = find("all_reduce", f"{scatter.name}+{gather.name}")
+                require_optimal_where_said(each, size, None, {})
+
+
+def test_uneven_switches_that_share_evenly():
+    (rails,) = algorithms("all_reduce", "three_level_rails")
+    for nodes in (
+        [[[0], [1]], [[2, 3]]],
+        [[[2], [4], [1]], [[3, 0, 5]]],
+        [[[0, 1]], [[2], [3, 4]]],
+    ):
+        require_optimal_where_said(rails, sum(len(n) for s in nodes for n in s), nodes, {})
 
 
 def require_optimal_where_said(each, size, nodes, options):

@@ -60,6 +60,7 @@ TABLE = [
     ("broadcast", "chain", 8, {"segments": 5}, 11, 55_440, "M + N - 2, S"),
     ("broadcast", "scatter_all_gather", 8, {}, 10, 97_020, "log2 N + N - 1, 2 (7/8) S by the root"),
     ("broadcast", "scatter_doubling", 8, {}, 6, 97_020, "2 log2 N, 2 (7/8) S by the root"),
+    ("reduce", "halving_gather", 8, {}, 6, 76_230, "Thakur et al. 2005: (7/8) S, and rank 4's S/2"),
     ("broadcast", "bine", 8, {}, 3, 166_320, "De Sensi et al. 2025: as binomial"),
     ("scatter", "binomial", 8, {}, 3, 48_510, "the root sends all but its chunk, (7/8) S"),
     ("gather", "linear", 8, {}, 1, 6_930, "S/8 by each"),

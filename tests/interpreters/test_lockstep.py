@@ -11,7 +11,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from refcoll import Copy, Reduce, Send, algorithms, check, cost, count, from_steps, program
+from refcoll import (
+    ArgumentError,
+    Copy,
+    Reduce,
+    Send,
+    algorithms,
+    check,
+    cost,
+    count,
+    from_steps,
+    program,
+)
 from refcoll.interpreters.proving import proof
 from refcoll.interpreters.table import table, waves
 from samples import defined
@@ -112,3 +123,81 @@ def test_hundreds_of_ranks(name):
     report = check(program("all_reduce", name, 512))
     assert report.ok
     assert report.capacity == 0
+
+
+def test_ties_are_broken_alike():
+    """On one port, messages that arrive together are taken in by the class of their link."""
+    made = program("all_to_all", "linear", 4, nodes=[[0, 2], [1, 3]])
+    rates = {"latency": 0, "bandwidth": 1e30, "links": {"between nodes": (1, 1e30)}, "ports": "one"}
+    assert cost(made, 4, **rates) == cost(eventful(made), 4, **rates)
+
+
+def test_what_does_not_fit_in_63_bits_is_refused():
+    with pytest.raises(ArgumentError, match="too many to add up"):
+        count(program("all_reduce", "one_shot", 4), 5 * 10**18)
+    with pytest.raises(ArgumentError, match="too many to add up"):
+        cost(program("all_reduce", "ring", 8), 10**20, latency=0, bandwidth=1)
+
+
+def test_many_ranks_of_few_links_take_little_memory():
+    """A table of all pairs of 16384 ranks would be 2 GB."""
+    counts = count(program("broadcast", "binomial", 16384), 1)
+    assert len(counts.links) == 16383
+    assert counts.depth == 14
+
+
+def test_few_tables_are_kept():
+    for size in range(2, 40):
+        table(program("all_reduce", "ring", size))
+    assert table.cache_info().currsize <= 8
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [[(Send(0, 1.7), Reduce(0, 1))], [(Send(0, 0), Reduce(0, 0))]],
+        [[(Send(0, "1"), Reduce(0, 1))], [(Send(0, 0), Reduce(0, 0))]],
+        [[(Send(0.5, 1), Reduce(0, 1))], [(Send(0, 0), Reduce(0, 0))]],
+        [[(Send(0, 1), Reduce(0, 1, "middle"))], [(Send(0, 0), Reduce(0, 0))]],
+        [[(Send((0, None), 1), Reduce(0, 1))], [(Send(0, 0), Reduce(0, 0))]],
+    ],
+)
+def test_what_is_no_whole_number_is_no_step(steps):
+    with pytest.raises(ArgumentError, match="rank 0 step 1"):
+        from_steps("all_reduce", steps, 1)
+
+
+def test_numpy_integers_are_whole_numbers():
+    zero, one = np.int64(0), np.int32(1)
+    steps = [[(Send(zero, one), Reduce(zero, one))], [(Send(0, zero), Reduce((zero,), 0))]]
+    assert check(from_steps("all_reduce", steps, 1)).ok
+
+
+@pytest.mark.parametrize("huge", [1 << 40, 1 << 70])
+def test_numbers_beyond_all_arrays_are_out_of_bounds(huge):
+    steps = [[(Send(0, huge),)], [(Copy(0, 0),)]]
+    report = check(from_steps("broadcast", steps, 1))
+    assert report.failures[0].verdict == "bounds"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"latency": float("nan")}, "latency=nan"),
+        ({"latency": "a"}, "latency='a'"),
+        ({"bandwidth": 0}, "bandwidth=0"),
+        ({"ports": "single"}, "ports='single'"),
+        ({"links": {"between nodes": 5}}, r"links\['between nodes'\]=5"),
+        ({"links": {"by sea": (1, 1)}}, r"links\['by sea'\]"),
+    ],
+)
+def test_rates_that_make_no_sense(arguments, words):
+    rates = {"latency": 1, "bandwidth": 1} | arguments
+    with pytest.raises(ArgumentError, match=words):
+        cost(program("all_reduce", "ring", 2), 10, **rates)
+
+
+@pytest.mark.parametrize("options", [{"helpers": -1}, {"helpers": "a"}, {"areas": 1.5}])
+def test_programs_of_one_s_own_are_of_whole_numbers(options):
+    with pytest.raises(ArgumentError):
+        from_steps("all_reduce", [[], []], 1, **options)
