@@ -361,6 +361,7 @@ BAD = [
     (["count", "bcube", "--segments", "3"], "segments=3 has no meaning for bcube all_reduce"),
     (["count", "bine", "-n", "6"], "size=6: bine all_reduce is defined for N a power of two only"),
     (["count", "ring+sideways"], "algorithm='sideways' does not exist for all_gather"),
+    (["bench"], "run it as `mpirun -n 4 refcoll bench`"),
     (["choose", "all_sorts"], "collective='all_sorts' does not exist"),
     (["choose", "reduce", "--root", "2", "--in-order"], "no algorithm for reduce with root=2"),
     (["count", "ring", "--json", "/no/such/folder/file.json"], "/no/such/folder"),
