@@ -38,7 +38,8 @@ class Buffers:
         else:
             self.memory = _empty(transport, call.program.areas * count, call.dtype)
         from_root = name in ("broadcast", "scatter")
-        self._has_input = not from_root or rank == call.program.root
+        self._place = self._input_place(not from_root or rank == call.program.root)
+        self._values = self.memory[self._goes_out]
 
     def _works_in_result(self) -> bool:
         call, result = self._call, self.result
@@ -51,23 +52,26 @@ class Buffers:
             and call.program.collective.name not in SCATTERING
         )
 
+    def _input_place(self, has_input: bool) -> Array | None:
+        """Where the caller's input must be put, unless it is there already, or there is none."""
+        if not has_input or self._call.program.collective.name == "barrier":
+            return None
+        place: Array = self.memory[self._comes_in].reshape(self._call.x.shape)
+        return None if same_memory(place, self._call.x) else place
+
     def load(self) -> None:
         """Put the caller's input where the plan expects it."""
-        if not self._has_input or self._call.program.collective.name == "barrier":
-            return
-        place = self.memory[self._comes_in].reshape(self._call.x.shape)
-        if not same_memory(place, self._call.x):
-            np.copyto(place, self._call.x, casting="unsafe")
+        if self._place is not None:
+            np.copyto(self._place, self._call.x, casting="unsafe")
 
     def store(self) -> Array | None:
         """Finish the merged values, and give them to the caller."""
         if self.result is None:
             return None
-        values = self.memory[self._goes_out]
         if self._call.program.collective.reduces:
-            self._call.op.finish(values, self._contributions)
+            self._call.op.finish(self._values, self._contributions)
         if not self._direct:
-            np.copyto(self.result, values.reshape(self.result.shape), casting="unsafe")
+            np.copyto(self.result, self._values.reshape(self.result.shape), casting="unsafe")
         return self.result
 
 

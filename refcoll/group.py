@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from math import prod
 from operator import index
 from types import TracebackType
 from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from refcoll.agreement import CHANNEL, Agreement
 from refcoll.arguments import Call, Request, checked, seconds
@@ -17,10 +20,11 @@ from refcoll.errors import (
     PoisonedError,
     RefcollError,
     TransportError,
+    integer,
 )
 from refcoll.inorder import Handle, InOrder
 from refcoll.interpreters.execute import Plan
-from refcoll.operators import Array, Operator
+from refcoll.operators import Array, Operator, kind
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS
 from refcoll.topology import Nodes, Topology
 from refcoll.transport import Transport
@@ -57,6 +61,8 @@ class CollectivePlan:
 
     def run(self, timeout: float | None = None) -> Any:
         """Do it once; returns the result as the communicator's method does."""
+        if self._comm._order.idle:
+            return self._comm._guarded(self._run, timeout)
         return self._comm._do(lambda: self._run(timeout))
 
     def __repr__(self) -> str:
@@ -122,6 +128,21 @@ class Group:
         )  # fmt: skip
         sequence = self._next()
         return self._do(lambda: CollectivePlan(self, request, sequence))
+
+    def empty(self, shape: int | Sequence[int], dtype: Any = np.float64) -> Array:
+        """An uninitialised array in memory that the transport moves best; use it like any other.
+
+        Raises ArgumentError for a dtype that cannot travel, or a negative length.
+        """
+        lengths = shape if isinstance(shape, Sequence) else [shape]
+        sizes = [integer(each, "shape") for each in lengths]
+        if any(each < 0 for each in sizes):
+            raise ArgumentError(f"shape={shape} must not be negative")
+        kept = np.dtype(dtype)
+        kind(kept)
+        whole = self.transport.empty(prod(sizes) * kept.itemsize)
+        made: Array = whole.view(kept).reshape(sizes)
+        return made
 
     def split(self, color: int | None, key: int = 0) -> Self | None:
         """A communicator among the ranks that give the same ``color``; None for color None.
@@ -235,7 +256,7 @@ class Group:
         sys.stderr.flush()
         self.transport.abort(said)
 
-    def _guarded(self, function: Callable[[], T]) -> T:
+    def _guarded(self, function: Callable[..., T], *arguments: Any) -> T:
         """Refuse if poisoned; be poisoned by what goes wrong."""
         if self._closed:
             raise PoisonedError("this communicator was closed and cannot be used again")
@@ -244,7 +265,7 @@ class Group:
                 f"this communicator failed before and cannot be used again: {self._failure}"
             )
         try:
-            return function()
+            return function(*arguments)
         except BaseException as error:
             if getattr(error, "poisons", True):
                 self._failure = error

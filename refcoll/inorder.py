@@ -58,6 +58,11 @@ class InOrder:
         self._failed: list[Handle[Any]] = []
         self._at_exit = False
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was ever asked for in the background: what is run now is in order."""
+        return self._worker is None
+
     def run(self, function: Callable[[], T]) -> T:
         """Do it now, after all that was asked for before."""
         if self._worker is None or self._worker is threading.current_thread():

@@ -164,3 +164,18 @@ def test_ranks_that_mean_another_radix_are_told():
             comm.plan("all_reduce", np.ones(4), algorithm="bcube", radix=2 + comm.rank)
 
     spawn(2, body)
+
+
+def test_memory_of_the_transports_own():
+    def body(comm):
+        x = comm.empty((2, 3), np.float32)
+        assert (x.shape, x.dtype, x.flags.c_contiguous) == ((2, 3), np.float32, True)
+        x[:] = comm.rank + 1
+        assert comm.empty(0).size == 0
+        assert comm.empty(5, "bool").dtype == np.bool_
+        for wrong in ({"shape": -1}, {"shape": 1.5}, {"shape": 2, "dtype": object}):
+            with pytest.raises(ArgumentError):
+                comm.empty(**wrong)
+        return comm.all_reduce(x, out=x)
+
+    assert all(np.array_equal(result, np.full((2, 3), 6)) for result in spawn(3, body))

@@ -127,15 +127,16 @@ class _Exchange:
             for each, view in zip(receives, self._landing, strict=True)
         ]
         self._status = MPI.Status()
-        self._receives: list[MPI.Request] = []
-        self._sends: list[MPI.Request] = []
-        self._received: list[int] = []
+        self._receives = [MPI.REQUEST_NULL] * len(receives)
+        self._sends = [MPI.REQUEST_NULL] * len(sends)
+        self._received = [0] * len(receives)
 
     def start(self) -> None:
         comm, tag = self._comm, self._tag
-        self._received = []
-        self._receives = [comm.Irecv(spec, source, tag) for spec, source in self._landing_specs]
-        self._sends = [comm.Isend(spec, to, tag) for spec, to in self._outgoing]
+        for place, (landing, source) in enumerate(self._landing_specs):
+            self._receives[place] = comm.Irecv(landing, source, tag)
+        for place, (spec, to) in enumerate(self._outgoing):
+            self._sends[place] = comm.Isend(spec, to, tag)
 
     def wait(self, index: int, deadline: float) -> Bytes:
         each = self._incoming[index]
@@ -154,7 +155,7 @@ class _Exchange:
                 f"{each.source}, which sent more"
             ) from error
         received = status.Get_count(MPI.BYTE)
-        self._received.append(received)
+        self._received[index] = received
         if received != each.nbytes:
             raise TransportError(
                 f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
@@ -166,7 +167,8 @@ class _Exchange:
         return self._received[index]
 
     def release(self, deadline: float) -> None:
-        for request, (spec, to) in zip(self._sends, self._outgoing, strict=True):
+        for place, request in enumerate(self._sends):
+            spec, to = self._outgoing[place]
             try:
                 if request.Test():
                     continue
