@@ -73,7 +73,9 @@ class Algorithm:
     bounds: tuple[str, ...] = ()
     """Of "steps", "depth", "sent" and "received": what is an upper bound, not a closed form."""
     options: tuple[str, ...] = ()
-    """Keywords of ``OPTIONS`` that the callables take."""
+    """Keywords that the callables take: "segments" (into how many pieces a pipeline cuts),
+    "radix" (how many ranks meet, or children a rank has), "shards" (over how many servers the
+    vector is spread), "nodes" (which ranks share a node), "switches" (which nodes a switch)."""
     weights: Callable[..., tuple[int, ...]] | None = None
     """Relative chunk lengths, where chunks are not meant to be equal."""
     helpers: Callable[..., int] = none
@@ -88,15 +90,6 @@ class Algorithm:
     def needs_helpers(self) -> bool:
         """Whether it takes part with more ranks than there are: no transport runs that."""
         return self.helpers is not none
-
-
-OPTIONS: Mapping[str, str] = {
-    "segments": "into how many pieces a pipeline cuts",
-    "radix": "children, or partners plus one, of a rank",
-    "shards": "over how many servers the vector is spread",
-    "nodes": "which ranks share a node",
-    "switches": "which nodes share a switch",
-}
 
 
 def mirrored(
