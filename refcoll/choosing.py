@@ -14,12 +14,14 @@ from refcoll.errors import ArgumentError, integer
 from refcoll.interpreters.cost import cost
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
-from refcoll.schedule import Send, indices, peer, remote
+from refcoll.schedule import Reduce, Send, indices, peer, remote
 from refcoll.topology import LINKS, Topology, topology
 
 TYPICAL_LATENCY = 10e-6
 TYPICAL_BANDWIDTH = 4e9
 """Seconds per message, and bytes per second, of a node's memory."""
+TYPICAL_MERGE = 8e9
+"""Bytes merged per second, by numpy, from memory."""
 TYPICAL_BETWEEN = {LINKS[1]: (20e-6, 1e9), LINKS[2]: (30e-6, 1e9)}
 """(Latency, bandwidth) between nodes, and between switches."""
 EXACT = 64
@@ -149,7 +151,7 @@ def _choice(made: Program, nbytes: int) -> Choice:
     if made.size <= EXACT:
         seconds = cost(
             made, whole, latency=TYPICAL_LATENCY, bandwidth=TYPICAL_BANDWIDTH,
-            ports="one", links=TYPICAL_BETWEEN,
+            reduce_bandwidth=TYPICAL_MERGE, ports="one", links=TYPICAL_BETWEEN,
         )  # fmt: skip
     else:
         busiest = max(sent, key=sent.__getitem__), max(received, key=received.__getitem__)
@@ -167,7 +169,8 @@ def _few(size: int) -> list[int]:
 
 
 def _one_by_one(made: Program, rank: int, lengths: Sequence[int]) -> Iterator[tuple[float, float]]:
-    """(latencies, transfer), in seconds, of all that a rank sends, and of all it receives."""
+    """(latencies, transfer), in seconds, of all that a rank sends, and of all it receives and
+    merges."""
     where = made.topology
     assert where is not None
     for sends in (True, False):
@@ -180,4 +183,5 @@ def _one_by_one(made: Program, rank: int, lengths: Sequence[int]) -> Iterator[tu
                     latencies += alpha
                     size = sum(lengths[i % len(lengths)] for i in indices(action.chunks))
                     transfer += size / rate
+                    transfer += size / TYPICAL_MERGE if isinstance(action, Reduce) else 0
         yield latencies, transfer

@@ -18,6 +18,12 @@ def test_short_vectors_take_few_steps_and_long_ones_few_bytes(size):
     assert choose("all_reduce", size, 1 << 30, 0, None, False) in LEAST_BYTES
 
 
+def test_two_ranks_share_the_merging_of_long_vectors():
+    """Either way S goes out and S comes in, but each merges S/2 instead of S."""
+    assert choose("all_reduce", 2, 8, 0, None, False) == "recursive_doubling"
+    assert choose("all_reduce", 2, 1 << 24, 0, None, False) != "recursive_doubling"
+
+
 def test_few_steps_of_many_messages_are_not_cheap():
     """A parameter server has 2 steps and 2(N-1) messages on one link."""
     assert choose("all_reduce", 256, 8, 0, None, False) not in ("parameter_server", "two_shot")

@@ -12,6 +12,7 @@ from refcoll.choosing import (
     TYPICAL_BANDWIDTH,
     TYPICAL_BETWEEN,
     TYPICAL_LATENCY,
+    TYPICAL_MERGE,
     explain,
 )
 from refcoll.cli.options import Json, NodeShape, Ranks, Root
@@ -24,7 +25,8 @@ from refcoll.topology import LINKS, Topology
 def _assumed(ranks: int, where: Topology | None) -> str:
     """What the predictions stand on."""
     alpha, rate = said_seconds(TYPICAL_LATENCY), said_bytes(TYPICAL_BANDWIDTH)
-    said = f"\npredicted with {alpha} a message and {rate}/s, one message at a time each way"
+    merging = said_bytes(TYPICAL_MERGE)
+    said = f"\npredicted with {alpha} a message, {rate}/s moved and {merging}/s merged"
     if where is not None and len(where.nodes) > 1:
         far, slow = TYPICAL_BETWEEN[LINKS[1]]
         said += f"; between nodes {said_seconds(far)} and {said_bytes(slow)}/s"
