@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from refcoll.algorithms.declaration import Algorithm
 from refcoll.collectives import checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer
@@ -32,7 +31,7 @@ _ALL = 512
 
 @dataclass(frozen=True)
 class Choice:
-    """One algorithm, as ``ranked`` sees it."""
+    """One algorithm, as ``explain`` sees it."""
 
     algorithm: str
     seconds: float
@@ -59,8 +58,13 @@ def choose(
     in_order: bool,
     options: tuple[tuple[str, int], ...] = (),
 ) -> str:
-    """The algorithm of least predicted time; see ``ranked``."""
-    return ranked(collective, size, nbytes, root, nodes, in_order, options)[0].algorithm
+    """The algorithm of least predicted time, for ``nbytes`` rounded up to a power of two.
+
+    ``in_order`` leaves only algorithms that keep rank order; ``options`` are keywords of
+    ``program``.  Raises ArgumentError if none do.
+    """
+    rounded = 1 << max(0, nbytes - 1).bit_length()
+    return _ranked(collective, size, rounded, root, nodes, in_order, options)[0].algorithm
 
 
 def explain(
@@ -88,26 +92,6 @@ def explain(
     return _ranked(collective, size, nbytes, root, where, in_order and kind.reduces)
 
 
-def ranked(
-    collective: str,
-    size: int,
-    nbytes: int,
-    root: int,
-    nodes: Topology | None,
-    in_order: bool,
-    options: tuple[tuple[str, int], ...] = (),
-) -> tuple[Choice, ...]:
-    """All algorithms that could run, the one of least predicted time first.
-
-    Time is that of the cost interpreter on one port, for ``nbytes`` rounded up to a power of
-    two, with typical rates; above 64 ranks, what the busiest ranks' own messages take, one
-    after another, or the longest chain.  ``in_order`` leaves only algorithms that keep rank
-    order; ``options`` are keywords of ``program``.  Raises ArgumentError if none do.
-    """
-    rounded = 1 << max(0, nbytes - 1).bit_length()
-    return _ranked(collective, size, rounded, root, nodes, in_order, options)
-
-
 @lru_cache(maxsize=4096)
 def _ranked(
     collective: str,
@@ -118,12 +102,21 @@ def _ranked(
     in_order: bool,
     options: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Choice, ...]:
+    """All algorithms that could run, the one of least predicted time first.
+
+    Time is that of the cost interpreter on one port, with typical rates; above 64 ranks, what
+    the busiest ranks' own messages take, one after another, or the longest chain.
+    """
     cut: dict[str, Any] = dict(options)
+    programs = [
+        program(collective, each.name, size, root=root, nodes=nodes, **cut)
+        for each in algorithms(collective)
+        if each.sizes.holds(size) and not each.needs_helpers
+    ]
     choices = [
         _choice(made, nbytes)
-        for each in algorithms(collective)
-        if _suits(each, size, root, in_order)
-        for made in [program(collective, each.name, size, root=root, nodes=nodes, **cut)]
+        for made in programs
+        if not in_order or (made.claims and made.claims.in_rank_order)
     ]
     if not choices:
         where = f" with root={root}" if root else ""
@@ -133,12 +126,6 @@ def _ranked(
             f"not commute needs; {remedy} that the operator commutes, if it does"
         )
     return tuple(sorted(choices, key=lambda choice: choice.seconds))
-
-
-def _suits(algorithm: Algorithm, size: int, root: int, in_order: bool) -> bool:
-    ordered = algorithm.in_rank_order and root == 0
-    runs = algorithm.sizes.holds(size) and not algorithm.needs_helpers
-    return runs and (ordered or not in_order)
 
 
 def _choice(made: Program, nbytes: int) -> Choice:

@@ -17,7 +17,14 @@ rank puts itself on the left of what comes from above, operands meet in rank ord
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import ALWAYS, ONE_SEGMENT_UP_TO_3, Algorithm, covered, mirrored
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    ONE_SEGMENT_UP_TO_3,
+    Algorithm,
+    covered,
+    mirrored,
+    one_segment_each,
+)
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 
@@ -42,10 +49,6 @@ def chain_reduce(rank: int, size: int, segments: int) -> Schedule:
     return reverse(chain_broadcast(rank, size, segments), into=Reduce)
 
 
-def _chunks(size: int, segments: int) -> int:
-    return segments
-
-
 def _steps(rank: int, size: int, segments: int) -> int:
     sends = [rank] if rank < size - 1 else []
     receives = [rank - 1] if rank > 0 else []
@@ -60,7 +63,7 @@ _BROADCAST = Algorithm(
     name="chain",
     collective="broadcast",
     schedule=chain_broadcast,
-    chunks=_chunks,
+    chunks=one_segment_each,
     steps=_steps,
     depth=_depth,
     sent=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,

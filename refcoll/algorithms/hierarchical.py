@@ -73,13 +73,27 @@ def leaders_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
     Chunks: K.  Depth: 2 ceil(log2 m) + 2(K-1) for K nodes of at most m ranks.  Sent and
     received: S per link in my node's tree, 2(K-1)/K S more by a leader.
     """
-    node, leaders = nodes[home(rank, nodes)], [each[0] for each in nodes]
-    longest = max(log2_ceiling(len(each)) for each in nodes)
-    whole = (0, len(nodes))
-    up = on_chunks(whole, on_ranks(node, binomial_reduce, rank))
-    across = on_ranks(leaders, ring_all_reduce, rank)
-    down = on_chunks(whole, on_ranks(node, binomial_broadcast, rank))
-    return then(padded(up, longest), padded(across, 2 * (len(nodes) - 1)), padded(down, longest))
+    trees = [(nodes[home(rank, nodes)], log2_ceiling(largest(nodes)))]
+    return leaders_over(rank, trees, [each[0] for each in nodes])
+
+
+def leaders_over(
+    rank: int, trees: Sequence[tuple[Sequence[int], int]], leaders: Sequence[int]
+) -> Schedule:
+    """Up binomial trees, round a ring of ``leaders``, and down again.
+
+    ``trees`` has, from the inner to the outer, the ranks of each that this rank may be in, and
+    the rounds that the largest of its kind takes.
+    """
+
+    def each(tree: AllReduce) -> list[Schedule]:
+        whole = (0, len(leaders))
+        return [
+            padded(on_chunks(whole, on_ranks(group, tree, rank)), rounds) for group, rounds in trees
+        ]
+
+    across = padded(on_ranks(leaders, ring_all_reduce, rank), 2 * (len(leaders) - 1))
+    return then(*each(binomial_reduce), across, *reversed(each(binomial_broadcast)))
 
 
 def _rails(rank: int, nodes: Nodes, inner: AllReduce, chunks: int) -> Iterator[Schedule]:

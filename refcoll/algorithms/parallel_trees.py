@@ -18,6 +18,8 @@ Sparbit: towards to a logarithmic-cost and data locality-aware MPI Allgather alg
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from refcoll.algorithms.declaration import (
     ALWAYS,
     UP_TO_3,
@@ -29,7 +31,7 @@ from refcoll.algorithms.declaration import (
 )
 from refcoll.algorithms.ring import all_but
 from refcoll.algorithms.tree import child_count
-from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse
+from refcoll.schedule import Copy, Reduce, Schedule, Send, indices, reverse
 
 
 def pat_all_gather(rank: int, size: int) -> Schedule:
@@ -53,10 +55,8 @@ def pat_reduce_scatter(rank: int, size: int) -> Schedule:
 
 def sparbit_all_gather(rank: int, size: int) -> Schedule:
     """PAT's all-gather with a message for each chunk.  Chunks: N.  Steps: L.  Messages: N-1."""
-    for distance, places in _rounds(size):
-        to, source = (rank + distance) % size, (rank - distance) % size
-        yield (*(Send((rank - j) % size, to) for j in places),
-               *(Copy((source - j) % size, source) for j in places))  # fmt: skip
+    for step in pat_all_gather(rank, size):
+        yield tuple(replace(each, chunks=c) for each in step for c in indices(each.chunks))
 
 
 def _rounds(size: int) -> list[tuple[int, range]]:

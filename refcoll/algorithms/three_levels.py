@@ -25,13 +25,14 @@ from refcoll.algorithms.hierarchical import (
     Traffic,
     home,
     largest,
+    leaders_over,
     rails_over,
     rails_traffic,
     weights_over,
 )
 from refcoll.algorithms.ring import all_reduce_received, all_reduce_sent, ring_all_reduce
-from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
-from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then
+from refcoll.algorithms.tree import links
+from refcoll.schedule import Schedule
 from refcoll.topology import Nodes
 
 
@@ -54,19 +55,9 @@ def three_level_leaders_all_reduce(rank: int, size: int, nodes: Nodes, switches:
     Chunks: K.  Depth: 2 ceil(log2 m) + 2 ceil(log2 k) + 2(K-1).  Sent and received: S per
     link in the trees, 2(K-1)/K S more by a switch's leader.
     """
-    groups = _groups(rank, nodes, switches)
-    whole = (0, len(switches))
-    longest = [log2_ceiling(largest(nodes)), log2_ceiling(largest(switches))]
-    up = [
-        padded(on_chunks(whole, on_ranks(group, binomial_reduce, rank)), length)
-        for group, length in zip(groups, longest, strict=True)
-    ]
-    down = [
-        padded(on_chunks(whole, on_ranks(group, binomial_broadcast, rank)), length)
-        for group, length in zip(groups, longest, strict=True)
-    ]
-    across = on_ranks(_leaders(nodes, switches), ring_all_reduce, rank)
-    return then(*up, padded(across, 2 * (len(switches) - 1)), *reversed(down))
+    rounds = log2_ceiling(largest(nodes)), log2_ceiling(largest(switches))
+    trees = list(zip(_groups(rank, nodes, switches), rounds, strict=True))
+    return leaders_over(rank, trees, _leaders(nodes, switches))
 
 
 def _groups(rank: int, nodes: Nodes, switches: Nodes) -> tuple[list[int], list[int]]:

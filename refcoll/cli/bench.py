@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -89,19 +89,24 @@ def bench(
         if comm.rank == 0 and row.contender == _LIBRARY:
             print(f"bench: {said_bytes(row.size)}", file=sys.stderr, flush=True)
     if comm.rank == 0:
-        library = end.library()  # type: ignore[attr-defined]
+        library: str = end.library()  # type: ignore[attr-defined]
         if str(json) != "-":
             print(f"{collective} on {comm.size} ranks over {library}; float32, time in us")
-            for name in contenders:
-                mine = [row for row in rows if row.contender == name]
-                print()
-                console().print(table(f"# {name}", _COLUMNS, [_cells(row) for row in mine]))
-            print("\nratio: time / the library's, in the same run; below 1 refcoll is faster")
+            _report(contenders, rows)
         write_json(json, {
             "collective": collective, "ranks": comm.size, "baseline": library,
             "rows": [asdict(row) for row in rows],
         })  # fmt: skip
     raise typer.Exit(1 if any(row.wrong for row in rows) else 0)
+
+
+def _report(contenders: Iterable[str], rows: Sequence[Timing]) -> None:
+    """A table for each contender."""
+    for name in contenders:
+        mine = [row for row in rows if row.contender == name]
+        print()
+        console().print(table(f"# {name}", _COLUMNS, [_cells(row) for row in mine]))
+    print("\nratio: time / the library's, in the same run; below 1 refcoll is faster")
 
 
 _LIBRARY = "MPI"

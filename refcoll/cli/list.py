@@ -11,7 +11,7 @@ from refcoll.cli.options import Json, NodeShape
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import nodes as parsed_nodes
 from refcoll.collectives import COLLECTIVES
-from refcoll.errors import ArgumentError
+from refcoll.collectives import collective as find_collective
 from refcoll.interpreters.count import count
 from refcoll.registry import algorithms, program
 from refcoll.topology import Topology
@@ -42,10 +42,8 @@ def list_algorithms(
     sent, received and least are the most that one rank sends and receives, and what some
     rank must in any schedule, in units of the vector's size S.
     """
-    if collective is not None and collective not in COLLECTIVES:
-        raise ArgumentError(
-            f"collective={collective!r} does not exist; there are {', '.join(COLLECTIVES)}"
-        )
+    if collective is not None:
+        find_collective(collective)
     where = parsed_nodes(nodes, ranks)
     rows = [_row(each, ranks, where) for each in algorithms(collective)]
     if str(json) != "-":
