@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -105,10 +104,8 @@ class Agreement:
     def _run(self, exchange: Exchange, receives: int, timeout: float) -> list[Bytes]:
         try:
             exchange.start()
-            came = [
-                exchange.wait(index, time.monotonic() + timeout).copy() for index in range(receives)
-            ]
-            exchange.release(time.monotonic() + timeout)
+            came = [exchange.wait(index, timeout).copy() for index in range(receives)]
+            exchange.release(timeout)
         except DeadlineError as error:
             raise DeadlineError(
                 f"not all ranks made this call in time: in the handshake before it, {error}; "

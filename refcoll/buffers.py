@@ -40,6 +40,7 @@ class Buffers:
         from_root = name in ("broadcast", "scatter")
         self._place = self._input_place(not from_root or rank == call.program.root)
         self._values = self.memory[self._goes_out]
+        self._finish = call.op.finish if call.program.collective.reduces else None
 
     def _works_in_result(self) -> bool:
         call, result = self._call, self.result
@@ -68,8 +69,8 @@ class Buffers:
         """Finish the merged values, and give them to the caller."""
         if self.result is None:
             return None
-        if self._call.program.collective.reduces:
-            self._call.op.finish(self._values, self._contributions)
+        if self._finish is not None:
+            self._finish(self._values, self._contributions)
         if not self._direct:
             np.copyto(self.result, self._values.reshape(self.result.shape), casting="unsafe")
         return self.result

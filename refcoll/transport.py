@@ -6,8 +6,8 @@ of times, *start* it, *wait* for what comes in, and *release* it.
     exchange = transport.prepare(sends, receives, channel)
     exchange.start()
     for i in range(len(receives)):
-        data = exchange.wait(i, deadline)      # Copy: now in its view.  Reduce: lent as data
-    exchange.release(deadline)                 # lent data is gone, sent views are mine again
+        data = exchange.wait(i, timeout)       # Copy: now in its view.  Reduce: lent as data
+    exchange.release(timeout)                  # sent views are mine again
 
 A transport
   - **must** deliver the k-th message sent a -> b on a channel to the k-th receive at b from
@@ -18,23 +18,28 @@ A transport
   - **must not** be assumed to buffer: ``start`` returns at once, but ``release`` may wait
     until the receivers have *their* data.
   - **must** treat messages of no bytes like any others.
+  - **must** send what a view marked ``changes`` held when the exchange started: the caller
+    may write it at once.
   - **must** raise TransportError where a message has another size than its receive, naming
-    what was expected; DeadlineError where a wait passes its deadline, naming the peer and
-    the bytes; PeerFailedError where a rank is known to be gone.  After any of these the
+    what was expected; DeadlineError where a wait lasts longer than its timeout, naming the
+    peer and the bytes; PeerFailedError where a rank is known to be gone.  After any of these the
     exchange, and messages under way, are undefined, and only ``abort`` need still work.
   - **may** lend the sender's own memory as the data of a receive without a view.
 
 The caller
   - **must not** touch sent views, or views received into, from ``start`` until ``release``
-    has returned; must not use lent data afterwards; must not write lent data ever.
+    has returned, except that it may write what it sends with ``changes``.
+  - **must not** use lent data after its next call of the transport or of an exchange: what
+    is lent may be one of few places that messages pass through.  It must never write it.
   - **must** wait for every receive once, in order, before it releases, and release before it
     starts the exchange again.
-  - **must not** call one exchange from two threads; different exchanges on different
-    channels may be used from different threads if ``threads`` says so.
+  - **must not** call it from two threads at once; if ``threads`` says so, it may be called
+    from one after another.
 
-Views are contiguous one-dimensional arrays of bytes (uint8).  Deadlines are times of
-``time.monotonic``.  ``refcoll.testing.conformance`` checks this on any transport, as far as
-ranks that all behave can: not abort, and not what happens when a rank dies.
+Views are contiguous one-dimensional arrays of bytes (uint8); lent data has the dtype that
+its receive asks for.  Timeouts are seconds.  ``refcoll.testing.conformance`` checks this on
+any transport, as far as ranks that all behave can: not abort, and not what happens when a
+rank dies.
 """
 
 from __future__ import annotations
@@ -46,6 +51,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from refcoll.errors import (
+    ArgumentError,
     DeadlineError,
     PeerFailedError,
     PoisonedError,
@@ -55,6 +61,8 @@ from refcoll.errors import (
 from refcoll.launching import launched_size, launcher
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+Lent: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+BYTE = np.dtype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +71,8 @@ class Outgoing:
 
     view: Bytes
     to: int
+    changes: bool = False
+    """Whether the caller may write the view as soon as the exchange has started."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +82,8 @@ class Incoming:
     nbytes: int
     source: int
     view: Bytes | None = None
+    dtype: np.dtype[Any] = BYTE
+    """Of what is lent."""
 
 
 class Exchange(Protocol):
@@ -80,14 +92,17 @@ class Exchange(Protocol):
     def start(self) -> None:
         """Put all sends and receives in flight.  Does not wait."""
 
-    def wait(self, index: int, deadline: float) -> Bytes:
-        """Wait for receive ``index``; its bytes, lent until ``release`` or in its view."""
+    def wait(self, index: int, timeout: float) -> Lent:
+        """Wait for receive ``index``; what it brought, lent or in its view."""
 
     def received(self, index: int) -> int:
         """How many bytes receive ``index`` really brought, as the transport below counts."""
 
-    def release(self, deadline: float) -> None:
-        """Give lent data back, and wait until the sent views may be written again."""
+    def release(self, timeout: float) -> None:
+        """Give lent data back, and wait until the sent views may be written again.
+
+        No single wait in it lasts longer than ``timeout``.
+        """
 
 
 class Transport(Protocol):
@@ -99,15 +114,19 @@ class Transport(Protocol):
     nodes: tuple[tuple[int, ...], ...]
     """Which ranks share a node: each rank once, the same on every rank."""
     threads: bool
-    """Whether several threads may use the transport at once."""
-    segment_bytes: int | None
-    """Cut longer messages into parts of so many bytes, so that reducing one overlaps with
-    receiving the next; None where that does not pay.  The same on every rank."""
+    """Whether several threads may use the transport, one after another."""
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
     ) -> Exchange:
         """An exchange, not yet started.  A rank never sends to itself."""
+
+    def segment_bytes(self, peer: int) -> int | None:
+        """Cut longer messages to or from ``peer`` into parts of so many bytes, so that
+        merging one overlaps with receiving the next; None where that does not pay.
+
+        The same on both ranks.
+        """
 
     def empty(self, nbytes: int) -> Bytes:
         """Uninitialised memory that the transport moves best."""
@@ -133,10 +152,13 @@ class Transport(Protocol):
 
 
 __all__ = [
+    "BYTE",
+    "ArgumentError",
     "Bytes",
     "DeadlineError",
     "Exchange",
     "Incoming",
+    "Lent",
     "Outgoing",
     "PeerFailedError",
     "PoisonedError",

@@ -3,18 +3,19 @@
 A plan is compiled once: every step becomes a stage of prepared messages and merges on fixed
 views of the rank's memory.  Running it is a loop over the stages:
 
-    stage the chunks that the step both sends and reduces into, pack those that are scattered
+    pack the chunks that are scattered
     start the exchange
     for each receive, in the order written: wait for it, merge or unpack it
     release the exchange: now the sent chunks may change
+
+What a step both sends and merges into, the transport keeps as it was (``changes``).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,31 +38,8 @@ from refcoll.schedule import (
 )
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
-Apply: TypeAlias = Callable[[Array], object]
-"""What to do with the elements that a receive brought."""
-
-
-@dataclass
-class _End:
-    """What is done at the end of a step for one receive, or for one move within the rank."""
-
-    receive: int | None
-    """Which receive to wait for first; None for a move."""
-    moved: Array | None
-    """The elements of a move."""
-    apply: Apply | None
-    """None where a receive lands in place, or where more parts of it are to come."""
-    dtype: np.dtype[Any]
-    _bytes: Bytes | None = None
-    _elements: Array | None = None
-
-    def arrived(self, data: Bytes) -> None:
-        """Apply what the receive has brought; bytes that come again are not viewed again."""
-        if self.apply is not None:
-            if data is not self._bytes:
-                self._bytes, self._elements = data, data.view(self.dtype)
-            assert self._elements is not None
-            self.apply(self._elements)
+Apply: TypeAlias = Callable[[Any], object]
+"""What to do with the elements that a receive brought, or that move within the rank."""
 
 
 @dataclass
@@ -73,23 +51,29 @@ class _Stage:
     """(to, from): copies made before the exchange starts."""
     sends: list[Outgoing] = field(default_factory=list)
     receives: list[Incoming] = field(default_factory=list)
-    ends: list[_End] = field(default_factory=list)
-    exchange: Exchange | None = None
+    ends: list[tuple[int | None, Apply]] = field(default_factory=list)
+    """What is done at the end of the step, in order, each after waiting for a receive."""
+
+    def prepare(self, transport: Transport, channel: int) -> None:
+        """Make the exchange, once all messages are known."""
+        if self.sends or self.receives:
+            exchange: Exchange = transport.prepare(self.sends, self.receives, channel)
+            self.start, self.wait, self.release = exchange.start, exchange.wait, exchange.release
+        else:
+            self.start, self.wait, self.release = (lambda: None), _never, (lambda timeout: None)
 
     def run(self, timeout: float) -> None:
         """Do it once."""
         for to, source in self.before:
             np.copyto(to, source)
-        exchange = self.exchange
-        if exchange is not None:
-            exchange.start()
-        for end in self.ends:
-            if end.moved is not None and end.apply is not None:
-                end.apply(end.moved)
-            elif exchange is not None and end.receive is not None:
-                end.arrived(exchange.wait(end.receive, time.monotonic() + timeout))
-        if exchange is not None:
-            exchange.release(time.monotonic() + timeout)
+        self.start()
+        for receive, apply in self.ends:
+            apply(None if receive is None else self.wait(receive, timeout))
+        self.release(timeout)
+
+
+def _never(index: int, timeout: float) -> Array:
+    raise AssertionError("a step without messages waits for one")
 
 
 class Plan:
@@ -108,24 +92,25 @@ class Plan:
         channel: int,
     ) -> None:
         self.program, self.transport = program, transport
-        self._quiet = op.ufunc is not None
         graph = program.graph(transport.rank)
         if not is_chain(graph):
             raise ScheduleError(f"{program.title} has steps side by side; they cannot be run")
         compiler = _Compiler(transport, memory, layout, op)
         self.stages = [compiler.stage(node) for node in graph]
         for stage in self.stages:
-            if stage.sends or stage.receives:
-                stage.exchange = transport.prepare(stage.sends, stage.receives, channel)
+            stage.prepare(transport, channel)
+        # numpy keeps its error state in the context: entering one is cheaper than errstate.
+        self._quiet = copy_context() if op.ufunc is not None else None
+        if self._quiet is not None:
+            self._quiet.run(np.seterr, all="ignore")
 
     def run(self, timeout: float) -> None:
         """Do it once.  No wait lasts longer than ``timeout`` seconds.
 
         Raises TransportError, or a kind of it, that says at which step it went wrong.
         """
-        if self._quiet:
-            with np.errstate(all="ignore"):
-                self._run_all(timeout)
+        if self._quiet is not None:
+            self._quiet.run(self._run_all, timeout)
         else:
             self._run_all(timeout)
 
@@ -163,17 +148,16 @@ class _Compiler:
                 if remote(action, self.transport.rank):
                     self._receive(stage, action)
                 else:
-                    stage.ends.append(
-                        _End(None, to_self.pop(0), self._apply(action), self.memory.dtype)
-                    )
+                    self._move(stage, action, to_self.pop(0))
         return stage
 
     def _send(self, stage: _Stage, action: Send, reduced: set[int]) -> None:
         views = self._views(action.chunks)
-        if len(views) > 1 or reduced.intersection(indices(action.chunks)):
-            views = [self._gathered(stage, views)]
-        for part in self._parts(views[0]):
-            stage.sends.append(Outgoing(_bytes(part), action.to))
+        changes = not reduced.isdisjoint(indices(action.chunks))
+        if len(views) > 1:
+            views, changes = [self._gathered(stage, views)], False
+        for part in self._parts(views[0], action.to):
+            stage.sends.append(Outgoing(_bytes(part), action.to, changes))
 
     def _gathered(self, stage: _Stage, views: Sequence[Array]) -> Array:
         """A copy of the views in one piece, made anew before every exchange."""
@@ -181,47 +165,51 @@ class _Compiler:
         stage.before += zip(_split(whole, views), views, strict=True)
         return whole
 
+    def _move(self, stage: _Stage, action: Copy | Reduce, moved: Array) -> None:
+        apply = self._apply(action, self._views(action.chunks))
+        stage.ends.append((None, lambda _: apply(moved)))
+
     def _receive(self, stage: _Stage, action: Copy | Reduce) -> None:
         views = self._views(action.chunks)
         if len(views) == 1:
-            for part in self._parts(views[0]):
+            for part in self._parts(views[0], action.source):
                 in_place = isinstance(action, Copy)
-                apply = None if in_place else self._apply(action, [part])
+                apply = _nothing if in_place else self._apply(action, [part])
                 self._expect(stage, action, part, apply, in_place)
         else:
             whole = self._scratch(views)
-            *first, last = self._parts(whole)
+            *first, last = self._parts(whole, action.source)
             for part in first:
-                self._expect(stage, action, part, None, True)
+                self._expect(stage, action, part, _nothing, True)
             unpack = self._apply(action, views)
             self._expect(stage, action, last, lambda _: unpack(whole), True)
 
     def _expect(
-        self, stage: _Stage, action: Copy | Reduce, part: Array, apply: Apply | None, land: bool
+        self, stage: _Stage, action: Copy | Reduce, part: Array, apply: Apply, land: bool
     ) -> None:
-        stage.ends.append(_End(len(stage.receives), None, apply, self.memory.dtype))
+        stage.ends.append((len(stage.receives), apply))
         landing = _bytes(part) if land else None
-        stage.receives.append(Incoming(part.nbytes, action.source, landing))
+        stage.receives.append(Incoming(part.nbytes, action.source, landing, self.memory.dtype))
 
-    def _apply(self, action: Copy | Reduce, views: Sequence[Array] | None = None) -> Apply:
-        """Copy into ``views``, by default the action's, or merge, in operand order."""
-        merge = self.op.merge if self.op.ufunc is None else self.op.ufunc
-        targets = self._views(action.chunks) if views is None else list(views)
-        left = isinstance(action, Reduce) and incoming_goes_left(action, self.transport.rank)
-
-        def one(mine: Array, incoming: Array) -> None:
-            if isinstance(action, Copy):
-                np.copyto(mine, incoming)
-            elif left:
-                merge(incoming, mine, mine)
-            else:
-                merge(mine, incoming, mine)
+    def _apply(self, action: Copy | Reduce, targets: Sequence[Array]) -> Apply:
+        """Copy into the targets, or merge into them in operand order."""
+        if len(targets) == 1:
+            return self._apply_one(action, targets[0])
+        pieces = [self._apply_one(action, target) for target in targets]
 
         def several(data: Array) -> None:
-            for mine, incoming in zip(targets, _split(data, targets), strict=True):
-                one(mine, incoming)
+            for apply, incoming in zip(pieces, _split(data, targets), strict=True):
+                apply(incoming)
 
-        return partial(one, targets[0]) if len(targets) == 1 else several
+        return several
+
+    def _apply_one(self, action: Copy | Reduce, mine: Array) -> Apply:
+        merge = self.op.merge if self.op.ufunc is None else self.op.ufunc
+        if isinstance(action, Copy):
+            return lambda incoming: np.copyto(mine, incoming)
+        if incoming_goes_left(action, self.transport.rank):
+            return lambda incoming: merge(incoming, mine, mine)
+        return lambda incoming: merge(mine, incoming, mine)
 
     # ---- memory ------------------------------------------------------------------------
 
@@ -234,11 +222,15 @@ class _Compiler:
         """Memory for the views in one piece."""
         return self.transport.empty(sum(view.nbytes for view in like)).view(self.memory.dtype)
 
-    def _parts(self, view: Array) -> Iterator[Array]:
+    def _parts(self, view: Array, peer: int) -> Iterator[Array]:
         """The view in segments, each a message of its own; at least one."""
-        limit = self.transport.segment_bytes
+        limit = self.transport.segment_bytes(peer)
         step = max(1, limit // view.itemsize) if limit else max(1, view.size)
         yield from (view[i : i + step] for i in range(0, max(1, view.size), step))
+
+
+def _nothing(_: Any) -> None:
+    """What came has landed, or more of it is to come."""
 
 
 def _split(whole: Array, like: Sequence[Array]) -> Iterator[Array]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from refcoll.testing.wrapping import Wrapper
-from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
+from refcoll.transport import Exchange, Incoming, Lent, Outgoing, Transport
 
 
 @dataclass
@@ -74,8 +74,8 @@ class _CountedExchange(Exchange):
         traffic.sent_bytes += sum(send.view.nbytes for send in self._sends)
         self._inner.start()
 
-    def wait(self, index: int, deadline: float) -> Bytes:
-        data = self._inner.wait(index, deadline)
+    def wait(self, index: int, timeout: float) -> Lent:
+        data = self._inner.wait(index, timeout)
         traffic = self._counting.traffic
         traffic.messages_received += 1
         traffic.received_from[self._receives[index].source] += self._inner.received(index)
@@ -84,5 +84,5 @@ class _CountedExchange(Exchange):
     def received(self, index: int) -> int:
         return self._inner.received(index)
 
-    def release(self, deadline: float) -> None:
-        self._inner.release(deadline)
+    def release(self, timeout: float) -> None:
+        self._inner.release(timeout)

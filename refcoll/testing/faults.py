@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from refcoll.testing.wrapping import Wrapper
-from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
+from refcoll.transport import Bytes, Exchange, Incoming, Lent, Outgoing, Transport
 
 Kind = Literal["drop", "duplicate", "corrupt", "truncate", "delay", "reorder", "die"]
 
@@ -79,9 +79,9 @@ class Faulty(Wrapper):
             case "duplicate":
                 return [send, send]
             case "corrupt":
-                return [Outgoing(_flipped(send.view), send.to)]
+                return [replace(send, view=_flipped(send.view))]
             case "truncate":
-                return [Outgoing(send.view[:-1], send.to)]
+                return [replace(send, view=send.view[:-1])]
             case "delay":
                 time.sleep(fault.seconds)
             case "die":
@@ -118,14 +118,14 @@ class _FaultyExchange(Exchange):
         self._inner = self._faulty.inner.prepare(leaving, self._receives, self._channel)
         self._inner.start()
 
-    def wait(self, index: int, deadline: float) -> Bytes:
-        return self._started().wait(index, deadline)
+    def wait(self, index: int, timeout: float) -> Lent:
+        return self._started().wait(index, timeout)
 
     def received(self, index: int) -> int:
         return self._started().received(index)
 
-    def release(self, deadline: float) -> None:
-        self._started().release(deadline)
+    def release(self, timeout: float) -> None:
+        self._started().release(timeout)
 
     def _started(self) -> Exchange:
         if self._inner is None:

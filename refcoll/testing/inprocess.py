@@ -19,6 +19,7 @@ from refcoll.transport import (
     Bytes,
     DeadlineError,
     Incoming,
+    Lent,
     Outgoing,
     PeerFailedError,
     Transport,
@@ -110,7 +111,6 @@ class InProcess(Transport):
 
     name = "in-process"
     threads = True
-    segment_bytes = None
 
     def __init__(self, world: World, rank: int) -> None:
         self.world = world
@@ -122,6 +122,9 @@ class InProcess(Transport):
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
     ) -> _Exchange:
         return _Exchange(self.world, self.rank, sends, receives, channel)
+
+    def segment_bytes(self, peer: int) -> int | None:
+        return None
 
     def empty(self, nbytes: int) -> Bytes:
         return np.empty(nbytes, np.uint8)
@@ -158,7 +161,10 @@ class _Exchange:
         self._arrived: list[_Letter] = []
 
     def start(self) -> None:
-        self._posted = [_Letter(send.view, self._desk) for send in self._sends]
+        self._posted = [
+            _Letter(send.view.copy() if send.changes else send.view, self._desk)
+            for send in self._sends
+        ]
         self._arrived = []
         for send, letter in zip(self._sends, self._posted, strict=True):
             desk = self._world.desks[send.to]
@@ -166,14 +172,14 @@ class _Exchange:
                 desk.letters.setdefault((self._rank, self._channel), deque()).append(letter)
                 desk.bell.notify_all()
 
-    def wait(self, index: int, deadline: float) -> Bytes:
+    def wait(self, index: int, timeout: float) -> Lent:
         receive = self._receives[index]
         key = (receive.source, self._channel)
         self._wait_for(
             lambda: key in self._desk.letters,
             lambda: [receive.source],
             lambda: f"{receive.nbytes} bytes from rank {receive.source}, which sent none",
-            deadline,
+            timeout,
         )
         letter = self._desk.take(key)
         self._arrived.append(letter)
@@ -183,7 +189,7 @@ class _Exchange:
                 f"{receive.source}, which sent {letter.view.nbytes}"
             )
         if receive.view is None:
-            lent = letter.view.view()
+            lent = letter.view.view(receive.dtype)
             lent.flags.writeable = False  # it is the sender's
             return lent
         receive.view[:] = letter.view
@@ -193,14 +199,14 @@ class _Exchange:
     def received(self, index: int) -> int:
         return self._arrived[index].view.nbytes
 
-    def release(self, deadline: float) -> None:
+    def release(self, timeout: float) -> None:
         for letter in self._arrived:
             self._take(letter)
         self._wait_for(
             lambda: all(letter.taken for letter in self._posted),
             self._not_taken,
             lambda: f"ranks {self._not_taken()} to receive what was sent to them",
-            deadline,
+            timeout,
         )
 
     def _take(self, letter: _Letter) -> None:
@@ -218,7 +224,7 @@ class _Exchange:
         condition: Callable[[], bool],
         peers: Callable[[], list[int]],
         awaited: Callable[[], str],
-        deadline: float,
+        timeout: float,
     ) -> None:
         started = time.monotonic()
         with self._desk.bell:
@@ -230,7 +236,7 @@ class _Exchange:
                 gone = [peer for peer in peers() if self._world.desks[peer].gone]
                 if gone:
                     raise PeerFailedError(f"rank {gone[0]} has ended; waited for {awaited()}")
-                left = deadline - time.monotonic()
+                left = started + timeout - time.monotonic()
                 if left <= 0:
                     waited = time.monotonic() - started
                     raise DeadlineError(f"rank {self._rank} waited {waited:.1f} s for {awaited()}")

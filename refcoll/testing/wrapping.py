@@ -14,12 +14,14 @@ class Wrapper(Transport):
         self.inner = inner
         self.name, self.rank, self.size = inner.name, inner.rank, inner.size
         self.nodes, self.threads = inner.nodes, inner.threads
-        self.segment_bytes = inner.segment_bytes
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
     ) -> Exchange:
         return self.inner.prepare(sends, receives, channel)
+
+    def segment_bytes(self, peer: int) -> int | None:
+        return self.inner.segment_bytes(peer)
 
     def empty(self, nbytes: int) -> Bytes:
         return self.inner.empty(nbytes)

@@ -187,7 +187,7 @@ class Short:
     """A transport that wants messages cut after ``segment_bytes``."""
 
     def __init__(self, inner, segment_bytes):
-        self.inner, self.segment_bytes = inner, segment_bytes
+        self.inner, self.segment_bytes = inner, lambda peer: segment_bytes
 
     def __getattr__(self, name):
         return getattr(self.inner, name)

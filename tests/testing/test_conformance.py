@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from refcoll.testing import conformance
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 from refcoll.testing.counting import Counting
 from refcoll.testing.faults import Faulty
-from refcoll.transport import Incoming, Outgoing
+from refcoll.transport import BYTE
 
 SOUND = {
     "in-process": lambda end: end,
@@ -88,7 +89,7 @@ class ReadsAtPreparation(Broken):
     """Sends what the views held when the exchange was prepared."""
 
     def prepare(self, sends, receives, channel):
-        frozen = [Outgoing(send.view.copy(), send.to) for send in sends]
+        frozen = [replace(send, view=send.view.copy()) for send in sends]
         return self.inner.prepare(frozen, receives, channel)
 
 
@@ -96,15 +97,29 @@ class IgnoresViews(Broken):
     """Lends data that should have landed in a view."""
 
     def prepare(self, sends, receives, channel):
-        lent = [Incoming(receive.nbytes, receive.source) for receive in receives]
+        lent = [replace(receive, view=None) for receive in receives]
         return self.inner.prepare(sends, lent, channel)
+
+
+class ReadsWhatChanges(Broken):
+    """Does not look at ``changes``."""
+
+    def prepare(self, sends, receives, channel):
+        sends = [replace(send, changes=False) for send in sends]
+        return self.inner.prepare(sends, receives, channel)
+
+
+class LendsBytes(Broken):
+    def prepare(self, sends, receives, channel):
+        receives = [replace(receive, dtype=BYTE) for receive in receives]
+        return self.inner.prepare(sends, receives, channel)
 
 
 class Corrupts(BrokenExchanges):
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
-            came = self.inner.wait(index, deadline).copy()
-            came[came.size // 2 :][:1] ^= 1
+        def wait(self, index, timeout):
+            came = self.inner.wait(index, timeout).copy()
+            came.view(np.uint8)[came.nbytes // 2 :][:1] ^= 1
             return came
 
 
@@ -112,8 +127,8 @@ class Overruns(BrokenExchanges):
     """Writes a byte too many where a view has room behind it."""
 
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
-            came = self.inner.wait(index, deadline)
+        def wait(self, index, timeout):
+            came = self.inner.wait(index, timeout)
             view = self.receives[index].view
             if view is not None and view.base is not None and view.size < view.base.size:
                 view.base[110] = 0
@@ -124,12 +139,12 @@ class ReleasesTooSoon(BrokenExchanges):
     """Sent views are read lazily, after release has returned; odd ranks read late."""
 
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
-            came = self.inner.wait(index, deadline)
+        def wait(self, index, timeout):
+            came = self.inner.wait(index, timeout)
             time.sleep(0.1 * (self.rank % 2))
             return came
 
-        def release(self, deadline):
+        def release(self, timeout):
             for letter in self.inner._arrived:
                 self.inner._take(letter)
 
@@ -140,16 +155,16 @@ class SendsOneAfterAnother(BrokenExchanges):
     class exchange(Broken):  # noqa: N801
         def start(self):
             self.inner.start()
-            self.inner.release(time.monotonic() + 0.3)
+            self.inner.release(0.3)
 
 
 class Truncates(BrokenExchanges):
     """Makes any message fit its receive."""
 
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
+        def wait(self, index, timeout):
             try:
-                return self.inner.wait(index, deadline)
+                return self.inner.wait(index, timeout)
             except DeadlineError:
                 raise
             except TransportError:
@@ -158,18 +173,18 @@ class Truncates(BrokenExchanges):
 
 class SwallowsDeadlines(BrokenExchanges):
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
+        def wait(self, index, timeout):
             try:
-                return self.inner.wait(index, deadline)
+                return self.inner.wait(index, timeout)
             except DeadlineError:
                 return np.zeros(self.receives[index].nbytes, np.uint8)
 
 
 class NamesNobody(BrokenExchanges):
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
+        def wait(self, index, timeout):
             try:
-                return self.inner.wait(index, deadline)
+                return self.inner.wait(index, timeout)
             except DeadlineError:
                 raise DeadlineError("it took too long") from None
 
@@ -202,15 +217,15 @@ class SeesOtherNodes(Broken):
 
 
 class LendsOneScratch(BrokenExchanges):
-    """Everything that is lent lies in one place."""
+    """All ranks' data is lent in the same place."""
 
     class exchange(Broken):  # noqa: N801
-        def wait(self, index, deadline):
-            came = self.inner.wait(index, deadline)
+        scratch = np.empty(1 << 22, np.uint8)
+
+        def wait(self, index, timeout):
+            came = self.inner.wait(index, timeout)
             if self.receives[index].view is not None:
                 return came
-            if "scratch" not in vars(self):
-                self.scratch = np.empty(1 << 22, np.uint8)
             self.scratch[: came.size] = came
             return self.scratch[: came.size]
 
@@ -223,18 +238,23 @@ class NoticesNothing(Broken):
 BROKEN = [
     (MistakesItsRank, "describes_itself"),
     (SeesOtherNodes, "agrees_on_nodes"),
-    (LendsOneScratch, "lends_until_release"),
+    (LendsOneScratch, "lends_until_the_next_call"),
     (NoticesNothing, "notices_unclaimed_messages"),
     (Reorders, "keeps_order"),
     (Drops, "delivers_to_everyone"),
     (Duplicates, "counts_what_came"),
     (MixesChannels, "keeps_channels_apart"),
     (ReadsAtPreparation, "restarts"),
-    (ReadsAtPreparation, "lends_until_release"),
+    (ReadsAtPreparation, "lends_until_the_next_call"),
+    (ReadsWhatChanges, "keeps_what_changes"),
+    (LendsBytes, "lends_in_a_dtype"),
+    (Reorders, "passes_many_at_once"),
+    (MixesChannels, "holds_back_other_channels"),
+    (SharesMemory, "moves_its_own_memory"),
     (IgnoresViews, "lands_in_views"),
     (Corrupts, "delivers_to_everyone"),
     (Overruns, "lands_in_views"),
-    (ReleasesTooSoon, "lends_until_release"),
+    (ReleasesTooSoon, "lends_until_the_next_call"),
     (SendsOneAfterAnother, "moves_large_messages_both_ways"),
     (Truncates, "reports_wrong_sizes"),
     (SwallowsDeadlines, "reports_silence"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +11,6 @@ from refcoll import Communicator, spawn
 from refcoll.testing.counting import Counting
 from refcoll.testing.verification import Case, verify
 from refcoll.transport import Incoming, Outgoing
-
-
-def soon() -> float:
-    return time.monotonic() + 5
 
 
 def test_a_ring_is_counted_exactly():
@@ -51,8 +47,8 @@ def test_empty_messages_count_as_messages():
         )
         exchange.start()
         for index in range(2):
-            exchange.wait(index, soon())
-        exchange.release(soon())
+            exchange.wait(index, 5.0)
+        exchange.release(5.0)
         return counting.take()
 
     for traffic in spawn(2, body):
@@ -110,14 +106,14 @@ class _Padded:
         self.inner, self.sends, self.receives, self.channel = inner, sends, receives, channel
 
     def start(self):
-        padded = [Outgoing(np.append(s.view, np.uint8(0)), s.to) for s in self.sends]
+        padded = [replace(s, view=np.append(s.view, np.uint8(0))) for s in self.sends]
         longer = [Incoming(r.nbytes + 1, r.source) for r in self.receives]
         self.exchange = self.inner.prepare(padded, longer, self.channel)
         self.exchange.start()
 
-    def wait(self, index, deadline):
-        came = self.exchange.wait(index, deadline)[:-1]
-        view = self.receives[index].view
+    def wait(self, index, timeout):
+        came = self.exchange.wait(index, timeout)[:-1]
+        came, view = came.view(self.receives[index].dtype), self.receives[index].view
         if view is not None:
             view[:] = came
         return came if view is None else view
@@ -125,8 +121,8 @@ class _Padded:
     def received(self, index):
         return self.exchange.received(index)
 
-    def release(self, deadline):
-        self.exchange.release(deadline)
+    def release(self, timeout):
+        self.exchange.release(timeout)
 
 
 def rows(size, wrap, case):

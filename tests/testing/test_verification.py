@@ -262,8 +262,8 @@ class Biased:
         exchange = self.inner.prepare(sends, receives, channel)
         wait = exchange.wait
 
-        def flipped(index, deadline):
-            data = wait(index, deadline)
+        def flipped(index, timeout):
+            data = wait(index, timeout)
             if channel and self.inner.rank == 1 and data.size:
                 data = data.copy() if receives[index].view is None else data
                 data[0] ^= 1

@@ -1,12 +1,10 @@
-"""refcoll's transport contract, over MPI point-to-point messages."""
+"""refcoll's transport contract, over MPI messages, and over shared memory within a node."""
 
 from __future__ import annotations
 
-import os
 import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import mpi4py
 import numpy as np
@@ -16,26 +14,24 @@ if "mpi4py.MPI" not in sys.modules:
     mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
 from mpi4py import MPI
 
-from refcoll.transport import (
-    Bytes,
-    DeadlineError,
-    Incoming,
-    Outgoing,
-    Transport,
-    TransportError,
-)
+from refcoll.transport import ArgumentError, Bytes, Incoming, Outgoing, Transport
 from refcoll_mpi import ending, native
+from refcoll_mpi.exchange import Exchange
+from refcoll_mpi.lanes import CONTEXTS, Inlet, Outlet, key
 from refcoll_mpi.launcher import require_right_launcher
+from refcoll_mpi.sharing import Shared, shared
+from refcoll_mpi.waiting import Patience
 
 SEGMENT_BYTES = 4 << 20
-"""Long messages go in parts of this size.  Much shorter parts cost more than they hide."""
-_yield: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
+"""Long MPI messages go in parts of this size.  Much shorter parts cost more than they hide."""
 
 
-def connect(comm: MPI.Intracomm | None = None) -> MPITransport:
+def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MPITransport:
     """This process's end of ``comm``, by default COMM_WORLD.  Collective over ``comm``.
 
-    Raises WrongLauncherError if the processes were started by another MPI's mpirun.
+    Within a node messages go through shared memory, unless ``shared_memory`` is False.
+    Raises WrongLauncherError if the processes were started by another MPI's mpirun, and
+    ArgumentError where ranks differ about ``shared_memory``.
     """
     library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
     if not MPI.Is_initialized():
@@ -43,41 +39,93 @@ def connect(comm: MPI.Intracomm | None = None) -> MPITransport:
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
     require_right_launcher(library, MPI.COMM_WORLD.size)
     ending.watch()
-    return MPITransport((MPI.COMM_WORLD if comm is None else comm).Dup())
+    mine = (MPI.COMM_WORLD if comm is None else comm).Dup()
+    _require_same(mine, shared_memory)
+    local = cast(MPI.Intracomm, mine.Split_type(MPI.COMM_TYPE_SHARED, mine.rank))
+    return over(mine, local, shared(local) if shared_memory else None)
+
+
+def over(comm: MPI.Intracomm, local: MPI.Intracomm, memory: Shared | None) -> MPITransport:
+    """A transport over ``comm``, of which ``local`` is the part on this process's node."""
+    firsts = comm.allgather(local.bcast(comm.rank))  # of each rank, the first on its node
+    ranks = range(comm.size)
+    nodes = [tuple(r for r in ranks if firsts[r] == each) for each in sorted(set(firsts))]
+    here = [r for r in ranks if firsts[r] == firsts[comm.rank]]
+    places = {rank: place for place, rank in enumerate(here)}
+    return MPITransport(comm, tuple(nodes), memory, places)
 
 
 class MPITransport(Transport):
     """One process's end of an MPI communicator, which it owns."""
 
     name = "mpi"
-    segment_bytes = SEGMENT_BYTES
 
-    def __init__(self, comm: MPI.Intracomm) -> None:
+    def __init__(
+        self,
+        comm: MPI.Intracomm,
+        nodes: tuple[tuple[int, ...], ...],
+        memory: Shared | None,
+        places: Mapping[int, int],
+    ) -> None:
+        """``memory`` is what this node's processes share; ``places`` says which of ``comm``'s
+        ranks are which of them."""
         comm.Set_errhandler(MPI.ERRORS_RETURN)
-        self.comm = comm
+        self.comm, self.nodes = comm, nodes
         self.rank, self.size = comm.rank, comm.size
-        self.nodes = _nodes(comm)
         self.threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
-        self._tags = int(comm.Get_attr(MPI.TAG_UB) or 32767) + 1
+        self.tags = int(comm.Get_attr(MPI.TAG_UB) or 32767) + 1
+        self.context = _next_context(comm)
+        self._memory = memory if self.context < CONTEXTS else None
+        self._heap = self._memory.heap if self._memory else None
+        self._places = dict(places)
+        self._only_here = self._memory is not None and len(places) == comm.size
+        self._looks = 0
+        self.patience = Patience(self.rank, self._meanwhile)
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
-    ) -> _Exchange:
-        return _Exchange(self.comm, sends, receives, channel % self._tags)
+    ) -> Exchange:
+        return Exchange(self, sends, receives, channel)
+
+    def segment_bytes(self, peer: int) -> int | None:
+        outlet = self.outlet(peer)
+        return SEGMENT_BYTES if outlet is None else outlet.place_bytes
+
+    def outlet(self, to: int) -> Outlet | None:
+        """The lane to a rank on this node; None if messages go by MPI."""
+        return self._memory.outlets.get(self._places.get(to, -1)) if self._memory else None
+
+    def inlet(self, source: int) -> Inlet | None:
+        """The lane from a rank on this node; None if messages come by MPI."""
+        return self._memory.inlets.get(self._places.get(source, -1)) if self._memory else None
+
+    def offset(self, view: Bytes) -> int | None:
+        """Where ``view`` lies in this process's heap; None if it does not."""
+        return self._heap.offset(view) if self._heap else None
 
     def empty(self, nbytes: int) -> Bytes:
-        return np.empty(nbytes, np.uint8)
+        return self._heap.empty(nbytes) if self._heap else np.empty(nbytes, np.uint8)
 
     def subgroup(self, ranks: Sequence[int], channel: int) -> MPITransport:
         mine = self.comm.Get_group()
         group = mine.Incl(list(ranks))
-        made = self.comm.Create_group(group, channel % self._tags)
+        made = self.comm.Create_group(group, channel % self.tags)
         group.Free()
         mine.Free()
-        return MPITransport(made)
+        inner = (tuple(ranks.index(r) for r in ranks if r in node) for node in self.nodes)
+        nodes = sorted(node for node in inner if node)
+        places = {new: self._places[old] for new, old in enumerate(ranks) if old in self._places}
+        return MPITransport(made, tuple(nodes), self._memory, places)
 
     def unclaimed(self, channel: int) -> int:
-        return int(self.comm.Iprobe(MPI.ANY_SOURCE, channel % self._tags))
+        wanted = key(self.context, channel)
+        found = self.comm.Iprobe(MPI.ANY_SOURCE, channel % self.tags)
+        for rank in self._places:
+            inlet = self.inlet(rank)
+            if inlet is not None:
+                inlet.drain()
+                found = found or wanted in inlet.aside
+        return int(found)
 
     def abort(self, reason: str) -> None:
         """Note that this job cannot end in peace: see ``ending``."""
@@ -96,123 +144,32 @@ class MPITransport(Transport):
         if not ending.failed() and self.comm != MPI.COMM_NULL:
             self.comm.Free()
 
-
-def _nodes(comm: MPI.Intracomm) -> tuple[tuple[int, ...], ...]:
-    """Which ranks share memory, as MPI sees it; nodes in order of their first rank."""
-    local = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)
-    first = np.array([comm.rank], np.int64)
-    local.Bcast(first)
-    firsts = np.empty(comm.size, np.int64)
-    comm.Allgather(first, firsts)
-    local.Free()
-    return tuple(
-        tuple(int(rank) for rank in np.flatnonzero(firsts == each)) for each in np.unique(firsts)
-    )
+    def _meanwhile(self) -> None:
+        """While this rank waits: send what was held back, and let MPI go on now and then."""
+        if self._memory is not None:
+            self._memory.push()
+        self._looks += 1
+        if not self._only_here or self._looks % 64 == 0:
+            self.comm.Iprobe(MPI.ANY_SOURCE, 0)
 
 
-class _Exchange:
-    """Messages as non-blocking sends and receives, on buffers resolved once."""
-
-    def __init__(
-        self, comm: MPI.Intracomm, sends: Sequence[Outgoing], receives: Sequence[Incoming], tag: int
-    ) -> None:
-        self._comm, self._tag = comm, tag
-        self._incoming = tuple(receives)
-        self._landing = [
-            np.empty(each.nbytes, np.uint8) if each.view is None else each.view for each in receives
-        ]
-        self._outgoing = [([send.view, send.view.nbytes, MPI.BYTE], send.to) for send in sends]
-        self._landing_specs = [
-            ([view, each.nbytes, MPI.BYTE], each.source)
-            for each, view in zip(receives, self._landing, strict=True)
-        ]
-        self._status = MPI.Status()
-        self._receives = [MPI.REQUEST_NULL] * len(receives)
-        self._sends = [MPI.REQUEST_NULL] * len(sends)
-        self._received = [0] * len(receives)
-
-    def start(self) -> None:
-        comm, tag = self._comm, self._tag
-        for place, (landing, source) in enumerate(self._landing_specs):
-            self._receives[place] = comm.Irecv(landing, source, tag)
-        for place, (spec, to) in enumerate(self._outgoing):
-            self._sends[place] = comm.Isend(spec, to, tag)
-
-    def wait(self, index: int, deadline: float) -> Bytes:
-        each = self._incoming[index]
-        status = self._status
-        try:
-            if not self._receives[index].Test(status):
-                self._poll(self._receives[index], status, deadline, lambda: (
-                    f"{each.nbytes} bytes from rank {each.source}"
-                ))  # fmt: skip
-        except MPI.Exception as error:
-            self._abandon()
-            if error.Get_error_class() != MPI.ERR_TRUNCATE:
-                raise _translated(error, f"receiving from rank {each.source}") from error
-            raise TransportError(
-                f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
-                f"{each.source}, which sent more"
-            ) from error
-        received = status.Get_count(MPI.BYTE)
-        self._received[index] = received
-        if received != each.nbytes:
-            raise TransportError(
-                f"rank {self._comm.rank} expected {each.nbytes} bytes from rank "
-                f"{each.source}, which sent {received}"
-            )
-        return self._landing[index]
-
-    def received(self, index: int) -> int:
-        return self._received[index]
-
-    def release(self, deadline: float) -> None:
-        for place, request in enumerate(self._sends):
-            spec, to = self._outgoing[place]
-            try:
-                if request.Test():
-                    continue
-                self._poll(request, None, deadline, lambda spec=spec, to=to: (  # type: ignore[misc]
-                    f"rank {to} to receive {spec[1]} bytes"
-                ))  # fmt: skip
-            except MPI.Exception as error:
-                self._abandon()
-                raise _translated(error, f"sending to rank {to}") from error
-
-    def _poll(
-        self,
-        request: MPI.Request,
-        status: MPI.Status | None,
-        deadline: float,
-        awaited: Callable[[], str],
-    ) -> None:
-        """Test until done.  Lets others have the core: ranks may outnumber cores."""
-        started = time.monotonic()
-        while not request.Test(status):
-            now = time.monotonic()
-            if now > deadline:
-                self._abandon()
-                raise DeadlineError(
-                    f"rank {self._comm.rank} waited {now - started:.1f} s for {awaited()}"
-                )
-            _yield()
-
-    def _abandon(self) -> None:
-        """After a failure: what is still under way must not meet freed or reused memory.
-
-        Receives are cancelled; the memory that sends and lent receives use is kept to the
-        end of the process, in which MPI may still read it.  (The caller's own arrays are the
-        caller's: see docs/communicator.md.)
-        """
-        ending.fail()
-        for request in self._receives:
-            if request != MPI.REQUEST_NULL:
-                request.Cancel()
-        _abandoned.append(self)
+class _Latest:
+    context = -1
 
 
-_abandoned: list[_Exchange] = []
+def _next_context(comm: MPI.Intracomm) -> int:
+    """A number by which two processes tell their communicators apart.
+
+    One more than any of the processes has used: so it is new to each pair of them.
+    """
+    _Latest.context = comm.allreduce(_Latest.context, MPI.MAX) + 1
+    return _Latest.context
 
 
-def _translated(error: MPI.Exception, doing: str) -> TransportError:
-    return TransportError(f"MPI failed {doing}: {error.Get_error_string()}")
+def _require_same(comm: MPI.Intracomm, shared_memory: bool) -> None:
+    said = comm.allgather(bool(shared_memory))
+    if len(set(said)) > 1:
+        off = [rank for rank, each in enumerate(said) if not each]
+        raise ArgumentError(
+            f"shared_memory=False on ranks {off} and True on the others: give all ranks the same"
+        )

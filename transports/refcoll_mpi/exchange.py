@@ -1,0 +1,163 @@
+"""One step's messages, each by the way that leads to its peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from refcoll.transport import Bytes, Incoming, Lent, Outgoing, TransportError
+from refcoll_mpi import ending, heap
+from refcoll_mpi.lanes import Outlet, Post, Take, key, octets
+from refcoll_mpi.messages import Irecv, Isend
+
+if TYPE_CHECKING:
+    from refcoll_mpi.transport import MPITransport
+
+_STAGED = 64 << 10
+"""Bytes from which what changes is copied into the heap and lent, and can wait there."""
+
+
+class Exchange:
+    """Prepared messages: posts and takes through lanes, sends and receives by MPI."""
+
+    def __init__(
+        self,
+        end: MPITransport,
+        sends: Sequence[Outgoing],
+        receives: Sequence[Incoming],
+        channel: int,
+    ) -> None:
+        self._end, self._until = end, end.patience.until
+        self._views: list[Bytes] = [send.view for send in sends]
+        """Kept: a lane knows where a view lies, but does not keep it."""
+        self._key, self._tag = key(end.context, channel), channel % end.tags
+        self._starts: list[Callable[[], None]] = []
+        self._posts: list[tuple[Post, Outgoing]] = []
+        self._isends: list[Isend] = []
+        self._irecvs: list[Irecv] = []
+        self._takes = [self._receive(each) for each in receives]
+        for each in sends:
+            self._send(each)
+        self._waits = [take.wait for take in self._takes]
+        inlets = (take.inlet for take in self._takes if isinstance(take, Take))
+        self._inlets = tuple(dict.fromkeys(inlets))
+        self._outlets = tuple(dict.fromkeys(post.outlet for post, _ in self._posts))
+        self._lent = [pair for pair in self._posts if pair[0].at is not None]
+
+    def _receive(self, each: Incoming) -> Take | Irecv:
+        inlet = self._end.inlet(each.source)
+        if inlet is not None:
+            return Take(
+                inlet, each.nbytes, self._key, each.view, each.dtype, self._until,
+                f"rank {each.source}",
+            )  # fmt: skip
+        made = Irecv(self._end.comm, each, self._tag, self._until)
+        self._irecvs.append(made)
+        self._starts.append(made.start)
+        return made
+
+    def _send(self, each: Outgoing) -> None:
+        outlet = self._end.outlet(each.to)
+        if outlet is None:
+            made = Isend(self._end.comm, each, self._tag, self._until)
+            self._isends.append(made)
+            self._starts.append(made.start)
+        else:
+            self._starts += [post.start for post in self._post(outlet, each)]
+
+    def _post(self, outlet: Outlet, each: Outgoing) -> list[Post]:
+        """The message as one that is lent, or in parts that are copied."""
+        view, nbytes, changes = each.view, each.view.nbytes, each.changes
+        if changes and nbytes >= _STAGED:
+            view = self._staged(view)
+            changes = view is each.view
+        at = None if changes or nbytes < heap.SMALLEST else self._end.offset(view)
+        step = outlet.place_bytes if at is None else nbytes
+        whole = octets(view)
+        parts = [whole[i : i + step] for i in range(0, max(1, nbytes), max(1, step))]
+        posts = [Post(outlet, part, nbytes, self._key, changes, at) for part in parts]
+        self._posts += [(post, each) for post in posts]
+        return posts
+
+    def _staged(self, view: Bytes) -> Bytes:
+        """A copy in the heap, made anew at every start; the view itself if there is no heap."""
+        copy = self._end.empty(view.nbytes)
+        if self._end.offset(copy) is None:
+            return view
+        to, source = octets(copy), octets(view)
+        self._views.append(copy)
+
+        def stage() -> None:
+            to[:] = source
+
+        self._starts.append(stage)
+        return copy
+
+    def start(self) -> None:
+        """Put all in flight; what finds no room is held, and sent in later waits."""
+        for start in self._starts:
+            start()
+
+    def wait(self, index: int, timeout: float) -> Lent:
+        """Wait for receive ``index``."""
+        for outlet in self._outlets:
+            if outlet.held:
+                outlet.push()
+        try:
+            return self._waits[index](timeout)
+        except TransportError:
+            self._abandon()
+            raise
+
+    def received(self, index: int) -> int:
+        """Bytes that receive ``index`` brought."""
+        return self._takes[index].received
+
+    def release(self, timeout: float) -> None:
+        """Give back what is lent, and wait for what was sent."""
+        for inlet in self._inlets:
+            if inlet.taken != inlet.received:
+                inlet.give_back()
+        for outlet in self._outlets:
+            if outlet.held:
+                self._settle(self._posts, timeout)
+                return self._finish(timeout)
+        if self._lent:
+            self._settle(self._lent, timeout)
+        if self._isends:
+            self._finish(timeout)
+        return None
+
+    def _settle(self, posts: Sequence[tuple[Post, Outgoing]], timeout: float) -> None:
+        try:
+            for post, sent in posts:
+                if not post.done():
+                    self._until(post.done, timeout, lambda sent=sent: (  # type: ignore[misc]
+                        f"rank {sent.to} to receive {sent.view.nbytes} bytes"
+                    ))  # fmt: skip
+        except TransportError:
+            self._abandon()
+            raise
+
+    def _finish(self, timeout: float) -> None:
+        try:
+            for isend in self._isends:
+                isend.finish(timeout)
+        except TransportError:
+            self._abandon()
+            raise
+
+    def _abandon(self) -> None:
+        """After a failure: what is still under way must not meet freed or reused memory.
+
+        Receives are cancelled; the memory that sends and lent receives use is kept to the
+        end of the process, in which others may still read it.  (The caller's own arrays are
+        the caller's: see docs/communicator.md.)
+        """
+        ending.fail()
+        for irecv in self._irecvs:
+            irecv.cancel()
+        _abandoned.append(self)
+
+
+_abandoned: list[Exchange] = []

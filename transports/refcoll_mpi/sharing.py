@@ -1,0 +1,151 @@
+"""What the processes of one node share: a window of lanes, and each one's heap.
+
+The window comes from ``MPI_Win_allocate_shared``; both MPICH and Open MPI unlink what lies
+behind it as soon as all have mapped it, so nothing is left after a crash.  It is made once
+for the same processes, serves all communicators among them, and lives as long as they do.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from refcoll.transport import Lent
+from refcoll_mpi import heap
+from refcoll_mpi.lanes import Fence, Inlet, Outlet, lane_bytes
+from refcoll_mpi.waiting import spare_cores
+
+BUDGET = 256 << 20
+"""Bytes that a node's window may have: pages exist only where they are used."""
+LARGEST, SMALLEST = 256 << 10, 4 << 10
+"""Bytes of a lane's place: more than a cache holds is no gain, less not worth the trouble."""
+_SHARED = "/dev/shm"
+"""Where MPI libraries put windows on Linux."""
+_ORDERED = ("x86_64", "AMD64", "i686", "i386")
+"""Processors on which a write is seen after all earlier ones, and a read before later ones."""
+
+
+class Segment:
+    """One process's part of the window, as memory of lanes (``lanes.Memory``)."""
+
+    def __init__(self, memory: Any) -> None:
+        self.octets = memoryview(memory).cast("B")
+        self.words = self.octets[: len(self.octets) // 8 * 8].cast("Q")
+
+    def piece(self, start: int, nbytes: int) -> memoryview:
+        """Some of its bytes."""
+        return self.octets[start : start + nbytes]
+
+    def array(self, start: int, nbytes: int, dtype: Any) -> Lent:
+        """Some of its bytes as an array."""
+        kept = np.dtype(dtype)
+        return np.frombuffer(self.octets, kept, nbytes // kept.itemsize, start)
+
+
+class Shared:
+    """The window and the heaps, as one process sees them.  Made by all of ``local`` together."""
+
+    def __init__(self, local: MPI.Intracomm, place_bytes: int, fenced: bool) -> None:
+        self.rank, self.size, self.place_bytes = local.rank, local.size, place_bytes
+        self._window = _window(local, lane_bytes(place_bytes) * local.size)
+        self.fence: Fence = self._window.Sync if fenced else None
+        self._segments = [Segment(self._window.Shared_query(r)[0]) for r in range(local.size)]
+        self.outlets = {
+            to: Outlet(*self._lane(self.rank, to), place_bytes, self.fence)
+            for to in range(local.size)
+            if to != self.rank
+        }
+        for outlet in self.outlets.values():
+            outlet.clear()
+        self.heap, self._heaps = _heaps(local)
+        self.inlets = self._make_inlets()
+        local.Barrier()
+
+    def push(self) -> None:
+        """Send what has been held back for want of room, and now has it."""
+        for outlet in self.outlets.values():
+            if outlet.held:
+                outlet.push()
+
+    def _make_inlets(self) -> dict[int, Inlet]:
+        spins = 200 if spare_cores(self.size) else 0
+        return {
+            source: Inlet(
+                *self._lane(source, self.rank),
+                self.place_bytes,
+                self._heaps[source],
+                self.fence,
+                spins,
+            )
+            for source in range(self.size)
+            if source != self.rank
+        }
+
+    def _lane(self, source: int, to: int) -> tuple[Segment, int]:
+        """Where the lane between two local ranks lies: memory, and start in it."""
+        return self._segments[source], lane_bytes(self.place_bytes) * to
+
+
+_made: dict[tuple[int, ...], Shared | None] = {}
+"""By the processes' ranks in COMM_WORLD."""
+
+
+def shared(local: MPI.Intracomm, fenced: bool | None = None) -> Shared | None:
+    """What the processes of ``local``, which are all on one node, share; None for nothing.
+
+    ``fenced`` asks for ``Win.Sync`` even where the processor does not need it.
+    """
+    if local.size == 1:
+        return None
+    if fenced is None:
+        fenced = platform.machine() not in _ORDERED
+    known = (*_world_ranks(local), int(fenced))
+    if known not in _made or MPI.UNDEFINED in known:
+        place_bytes = np.array(_place_bytes(local.size), np.int64)
+        local.Allreduce(MPI.IN_PLACE, place_bytes, MPI.MIN)
+        fits = place_bytes >= SMALLEST
+        _made[known] = Shared(local, int(place_bytes), fenced) if fits else None
+    return _made[known]
+
+
+def _world_ranks(local: MPI.Intracomm) -> list[int]:
+    mine, world = local.Get_group(), MPI.COMM_WORLD.Get_group()
+    ranks = mine.Translate_ranks(None, world)
+    mine.Free()
+    world.Free()
+    return list(ranks)
+
+
+def _place_bytes(processes: int) -> int:
+    """Bytes of a lane's place, a power of two, so that all lanes fit into what is free."""
+    room = BUDGET
+    if os.path.isdir(_SHARED):
+        found = os.statvfs(_SHARED)
+        room = min(room, found.f_bavail * found.f_frsize // 4)
+    place = LARGEST
+    while place and lane_bytes(place) * processes**2 > room:
+        place //= 2
+    return place
+
+
+def _window(local: MPI.Intracomm, nbytes: int) -> MPI.Win:
+    info = MPI.Info.Create()
+    info.Set("alloc_shared_noncontig", "true")  # parts may then start on pages of their own
+    window = MPI.Win.Allocate_shared(nbytes, 1, info, local)
+    info.Free()
+    window.Lock_all(MPI.MODE_NOCHECK)  # MPI allows Win.Sync only in an epoch
+    return window
+
+
+def _heaps(local: MPI.Intracomm) -> tuple[heap.Heap | None, list[heap.Mapped | None]]:
+    """This process's heap and, by local rank, all heaps; none unless all can map all."""
+    mine = heap.own()
+    address = (os.getpid(), mine.file, mine.token) if mine else None
+    found = [each and heap.other(*each) for each in local.allgather(address)]
+    if not all(local.allgather(all(found))):
+        return None, [None] * local.size
+    return mine, found
