@@ -8,22 +8,45 @@ import pytest
 
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 
+KEPT = [(1, "shared"), (2, "shared"), (3, "shared"), (5, "shared"), (3, "off"),
+        (3, "fenced"), (2, "mixed"), (4, "mixed"), (5, "mixed")]  # fmt: skip
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_it_keeps_the_contract(ranks, program):
-    run = program(ranks, "conformance.py")
+
+@pytest.mark.parametrize(("ranks", "how"), KEPT)
+def test_it_keeps_the_contract(ranks, how, program):
+    run = program(ranks, "conformance.py", "all", how)
     assert run.returncode == 0, run.stderr
     for check in CHECKS:
         assert run.stdout.count(f"kept: {check.__name__}.") == ranks
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_it_reports_silence_and_wrong_sizes(ranks, program):
-    """The exit status is not 0: what was asked for and never came is still under way."""
-    run = program(ranks, "conformance.py", "spare")
+@pytest.mark.parametrize(("ranks", "how"), [(2, "shared"), (3, "shared"), (2, "off"), (3, "mixed")])
+def test_it_reports_silence_and_wrong_sizes(ranks, how, program):
+    """The exit status is not 0: what was asked for and never came may still be under way."""
+    run = program(ranks, "conformance.py", "spare", how)
     assert run.returncode != 0
     for check in SPARE_CHECKS:
         assert run.stdout.count(f"kept: {check.__name__}.") == ranks, run.stderr
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5])
+def test_plans_and_communicators_share_lanes(ranks, program):
+    run = program(ranks, "stress.py", str(ranks), "300")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.count("300 rounds alike.") == ranks
+
+
+def test_nothing_is_left_behind_by_a_killed_job(program):
+    """MPI's own files aside, which are there without shared memory too."""
+    run = program(2, "killed.py")
+    assert run.returncode != 0
+    assert run.stdout.count("ours: [].") == 2, run.stdout
+
+
+def test_ranks_that_differ_about_shared_memory_are_told(program):
+    run = program(3, "differing.py")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("shared_memory=False on ranks [1] and True on the others") == 3
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
@@ -59,5 +82,5 @@ def test_an_exception_does_not_wait_for_work_in_the_background(program):
 def test_one_too_many_is_noticed(what, program):
     run = program(3, "tampering.py", what)
     assert "[]" not in run.stdout
-    noticed = {"message": "left over", "byte": "sent more"}[what]
+    noticed = {"message": "left over", "byte": "which sent"}[what]
     assert noticed in run.stdout, run.stderr

@@ -198,7 +198,7 @@ class Miscounts(BrokenExchanges):
 class SharesMemory(Broken):
     def empty(self, nbytes):
         if "room" not in vars(self):
-            self.room = np.empty(1 << 16, np.uint8)
+            self.room = np.empty(1 << 22, np.uint8)
         return self.room[:nbytes]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from refcoll.transport import Bytes, Lent
 
 PAGE = mmap.PAGESIZE
-SMALLEST = 16 << 10
+SMALLEST = 64 << 10
 """Less is copied faster than it is lent."""
 _COLD = 4 << 20
 """So much, once freed, is given back to the system; less is kept for the next who asks."""

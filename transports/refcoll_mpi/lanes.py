@@ -203,11 +203,13 @@ class Inlet(_Lane):
         place_bytes: int,
         heap: Memory | None = None,
         fence: Fence = None,
-        spins: int = 0,
+        looks: int = 0,
+        pause: Callable[[], object] | None = None,
     ) -> None:
-        """``heap`` is the sender's; ``spins`` says how often to look before ``until``."""
+        """``heap`` is the sender's; ``looks`` says how often to look, and do ``pause``, before
+        ``until``."""
         super().__init__(memory, start, place_bytes, fence)
-        self.heap, self.spins = heap, spins
+        self.heap, self.looks, self.pause = heap, looks, pause
         self.received = 0
         self.taken = 0
         """What we have told the sender."""
@@ -226,12 +228,14 @@ class Inlet(_Lane):
             self.give_back()
         words, number = self.words, self.received + 1
         place = number & _MASK
-        at, spins = self.number_at[place], self.spins
+        at, looks, pause = self.number_at[place], self.looks, self.pause
         while words[at] != number:
-            spins -= 1
-            if spins < 0:
+            looks -= 1
+            if looks < 0:
                 until(lambda: bool(words[at] == number), timeout, awaited)
                 break
+            if pause is not None:
+                pause()
         if self.fence is not None:
             self.fence()
         return place

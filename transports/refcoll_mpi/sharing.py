@@ -17,7 +17,7 @@ from mpi4py import MPI
 from refcoll.transport import Lent
 from refcoll_mpi import heap
 from refcoll_mpi.lanes import Fence, Inlet, Outlet, lane_bytes
-from refcoll_mpi.waiting import spare_cores
+from refcoll_mpi.waiting import spare_cores, yield_core
 
 BUDGET = 256 << 20
 """Bytes that a node's window may have: pages exist only where they are used."""
@@ -72,14 +72,15 @@ class Shared:
                 outlet.push()
 
     def _make_inlets(self) -> dict[int, Inlet]:
-        spins = 200 if spare_cores(self.size) else 0
+        looks, pause = (200, None) if spare_cores(self.size) else (20, yield_core)
         return {
             source: Inlet(
                 *self._lane(source, self.rank),
                 self.place_bytes,
                 self._heaps[source],
                 self.fence,
-                spins,
+                looks,
+                pause,
             )
             for source in range(self.size)
             if source != self.rank

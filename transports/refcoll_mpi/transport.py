@@ -38,7 +38,6 @@ def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MP
         require_right_launcher(library)
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
     require_right_launcher(library, MPI.COMM_WORLD.size)
-    ending.watch()
     mine = (MPI.COMM_WORLD if comm is None else comm).Dup()
     _require_same(mine, shared_memory)
     local = cast(MPI.Intracomm, mine.Split_type(MPI.COMM_TYPE_SHARED, mine.rank))
@@ -47,6 +46,7 @@ def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MP
 
 def over(comm: MPI.Intracomm, local: MPI.Intracomm, memory: Shared | None) -> MPITransport:
     """A transport over ``comm``, of which ``local`` is the part on this process's node."""
+    ending.watch()
     firsts = comm.allgather(local.bcast(comm.rank))  # of each rank, the first on its node
     ranks = range(comm.size)
     nodes = [tuple(r for r in ranks if firsts[r] == each) for each in sorted(set(firsts))]
