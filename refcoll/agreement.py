@@ -27,6 +27,16 @@ CHANNEL = 0
 """The channel of the handshake itself; calls use the others."""
 _DIGEST_BYTES = 64
 """A SHA-256 digest and its complement."""
+_HALF = _DIGEST_BYTES * 4
+"""Bits of the digest."""
+
+
+class Said:
+    """What a rank says of its call, and the digest of that."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = dict(record)
+        self.digest = hashlib.sha256(_encoded(self.record)).digest()
 
 
 class Agreement:
@@ -36,6 +46,7 @@ class Agreement:
         self._transport = transport
         self._rank, self._size = transport.rank, transport.size
         self._mine = np.zeros(_DIGEST_BYTES, np.uint8)
+        self._bytes = memoryview(self._mine)  # type: ignore[arg-type]
         rounds = (self._size - 1).bit_length()
         self._rounds = [self._round(1 << k) for k in range(rounds)]
 
@@ -44,16 +55,30 @@ class Agreement:
         incoming = Incoming(_DIGEST_BYTES, source)
         return self._transport.prepare([Outgoing(self._mine, to)], [incoming], CHANNEL)
 
-    def require(self, record: Record, error: RefcollError | None, timeout: float) -> None:
-        """Return if all ranks give equal records and no error; else raise on every rank.
+    def require(
+        self,
+        said: Record | Said,
+        error: RefcollError | None,
+        timeout: float,
+        call: int | None = None,
+    ) -> None:
+        """Return if all ranks say the same, of the same ``call``, and no error; else raise on
+        every rank.
 
         A rank with an ``error`` of its own raises that one; the others raise
         DisagreementError with the table of who said what.  Where every rank has an error,
         all refuse, the ranks are still in step, and the error says so (``poisons`` is False).
         """
-        said = dict(record) if error is None else {"error": str(error)}
-        salt = "" if error is None else f"refused by {self._rank}"
-        everyone = [said] if self._all_equal(said, salt, timeout) else self._gather(said, timeout)
+        if error is not None:
+            said = Said({"error": str(error)})
+        elif not isinstance(said, Said):
+            said = Said(said)
+        salt = f"call {call}" if error is None else f"refused by {self._rank}"
+        everyone = [said.record]
+        if not self._all_equal(said.digest, salt, timeout):
+            named = error is None and call is not None
+            numbered = {"call": call, **said.record} if named else said.record
+            everyone = self._gather(numbered, timeout)
         if error is not None:
             error.poisons = any("error" not in each for each in everyone)
             raise error
@@ -62,27 +87,26 @@ class Agreement:
 
     def collect(self, record: Record, same: Sequence[str], timeout: float) -> list[dict[str, Any]]:
         """Everybody's records, by rank, which must agree in the entries named ``same``."""
-        self._all_equal(record, f"asked by {self._rank}", timeout)
+        self._all_equal(Said(record).digest, f"asked by {self._rank}", timeout)
         everyone = self._gather(record, timeout)
         if any(each.get(key) != record.get(key) for each in everyone for key in same):
             raise DisagreementError(_table(everyone))
         return everyone
 
-    def _all_equal(self, record: Record, salt: str, timeout: float) -> bool:
-        """Whether all ranks give the same record and salt.
+    def _all_equal(self, digest: bytes, salt: str, timeout: float) -> bool:
+        """Whether all ranks give the same digest and salt.
 
-        AND over ranks of d and of not d: together all ones only where all d are equal.  In
+        AND over ranks of d and of not d: it is one's own only where all d are equal.  In
         round k every rank tells the one 2^k ahead, as in the dissemination barrier; that
         some ranks are counted twice does not matter to AND.
         """
-        digest = hashlib.sha256(_encoded(record) + salt.encode()).digest()
-        known = np.frombuffer(digest + bytes(byte ^ 255 for byte in digest), np.uint8)
+        one = int.from_bytes(hashlib.sha256(digest + salt.encode()).digest())
+        mine = known = one << _HALF | one ^ (1 << _HALF) - 1
         for exchange in self._rounds:
-            self._mine[:] = known
+            self._bytes[:] = known.to_bytes(_DIGEST_BYTES)
             (came,) = self._run(exchange, 1, timeout)
-            known = known & came
-        half = _DIGEST_BYTES // 2
-        return bool(np.all(known[:half] ^ known[half:] == 255))
+            known &= int.from_bytes(came.tobytes())
+        return known == mine
 
     def _gather(self, record: Record, timeout: float) -> list[dict[str, Any]]:
         """Everybody's records: first their lengths, then themselves, each to each."""

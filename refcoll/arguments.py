@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator as builtin
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,11 +104,19 @@ def checked(request: Request, rank: int, size: int) -> Call:
     count = x.size if lengths is None else sum(lengths)
     made = _program(request, op, size, count * dtype.itemsize)
     layout = made.layout(count) if lengths is None else Layout(lengths)
-    shape = result_shape(made, layout, x, rank)
-    out = None
-    if request.out is not None and shape is not None:
-        out = _out(request.out, x, shape, _piece(made, layout, x, request.out, rank))
-    return Call(request, made, layout, op, x, out, dtype)
+    call = Call(request, made, layout, op, x, None, dtype)
+    return replace(call, out=checked_out(call, request, rank))
+
+
+def checked_out(call: Call, request: Request, rank: int) -> Array | None:
+    """The request's ``out``, if it may take the result of ``call``.  Raises ArgumentError."""
+    if request.out is None:
+        return None
+    x: Array = request.x
+    shape = result_shape(call.program, call.layout, x, rank)
+    if shape is None:
+        return None
+    return _out(request.out, x, shape, _piece(call.program, call.layout, x, request.out, rank))
 
 
 def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:

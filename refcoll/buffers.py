@@ -16,15 +16,19 @@ from refcoll.transport import Transport
 
 
 class Buffers:
-    """The arrays of one call: ``load`` before a run, ``store`` after it."""
+    """The arrays of one call: ``load`` before a run, ``store`` after it.
 
-    def __init__(self, call: Call, transport: Transport) -> None:
-        self._call = call
+    The plan works in ``memory`` if that is given, else in the result or in memory made here.
+    """
+
+    def __init__(self, call: Call, transport: Transport, memory: Array | None = None) -> None:
+        self._call, self._own = call, memory is not None
         count, rank = call.layout.count, transport.rank
         shape = result_shape(call.program, call.layout, call.x, rank)
         self.result = call.out
         if self.result is None and shape is not None:
-            self.result = _empty(transport, prod(shape), call.x.dtype).reshape(shape)
+            flat = _empty(None if self._own else transport, prod(shape), call.x.dtype)
+            self.result = flat.reshape(shape)
         mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)
         start = call.program.result_area * count
         whole, result = slice(0, count), slice(start, start + count)
@@ -32,8 +36,10 @@ class Buffers:
         self._comes_in = mine if name in GATHERING else whole
         self._goes_out = mine if name in SCATTERING else result
         self._contributions = call.program.merged(rank)
-        self._direct = self._works_in_result()
-        if self._direct and self.result is not None:
+        self._direct = not self._own and self._works_in_result()
+        if memory is not None:
+            self.memory = memory
+        elif self._direct and self.result is not None:
             self.memory = self.result.reshape(-1)
         else:
             self.memory = _empty(transport, call.program.areas * count, call.dtype)
@@ -58,7 +64,7 @@ class Buffers:
         if not has_input or self._call.program.collective.name == "barrier":
             return None
         place: Array = self.memory[self._comes_in].reshape(self._call.x.shape)
-        return None if same_memory(place, self._call.x) else place
+        return place if self._own or not same_memory(place, self._call.x) else None
 
     def load(self) -> None:
         """Put the caller's input where the plan expects it."""
@@ -76,5 +82,8 @@ class Buffers:
         return self.result
 
 
-def _empty(transport: Transport, count: int, dtype: np.dtype[np.generic]) -> Array:
+def _empty(transport: Transport | None, count: int, dtype: np.dtype[np.generic]) -> Array:
+    """Memory that the transport moves best; any, where nothing moves from it or to it."""
+    if transport is None:
+        return np.empty(count, dtype)
     return transport.empty(count * dtype.itemsize).view(dtype)

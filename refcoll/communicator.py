@@ -36,6 +36,7 @@ class Communicator(Group):
     accumulate  a wider dtype in which values travel and are merged
     async_op    return a Handle at once; leave ``x`` and ``out`` alone until ``wait()``
     timeout     seconds, instead of the communicator's
+    check       False, on all ranks, to go without the comparison with the other ranks
 
     Every method raises ArgumentError or DisagreementError on every rank where arguments are
     wrong or differ, and TransportError where a rank is late, gone or sends something else.
@@ -51,12 +52,14 @@ class Communicator(Group):
         accumulate: Any = None,
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """All ranks' ``x`` merged, on every rank; of the shape and dtype of ``x``."""
         return self._call(
             "all_reduce",
             async_op,
             timeout,
+            check,
             x=x,
             op=op,
             out=out,
@@ -75,6 +78,7 @@ class Communicator(Group):
         accumulate: Any = None,
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """Piece r of all ranks' ``x`` merged, on rank r; one-dimensional.
 
@@ -85,6 +89,7 @@ class Communicator(Group):
             "reduce_scatter",
             async_op,
             timeout,
+            check,
             x=x,
             op=op,
             counts=counts,
@@ -102,13 +107,14 @@ class Communicator(Group):
         algorithm: str = "auto",
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """All ranks' ``x``, flattened, one after another in rank order; one-dimensional.
 
         Where their lengths differ, ``counts`` gives all of them on every rank.
         """
         return self._call(
-            "all_gather", async_op, timeout, x=x, counts=counts, out=out, algorithm=algorithm
+            "all_gather", async_op, timeout, check, x=x, counts=counts, out=out, algorithm=algorithm
         )
 
     def broadcast(
@@ -120,10 +126,11 @@ class Communicator(Group):
         algorithm: str = "auto",
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """Rank ``root``'s ``x``, on every rank; elsewhere ``x`` only gives size and dtype."""
         return self._call(
-            "broadcast", async_op, timeout, x=x, root=root, out=out, algorithm=algorithm
+            "broadcast", async_op, timeout, check, x=x, root=root, out=out, algorithm=algorithm
         )
 
     def reduce(
@@ -137,12 +144,14 @@ class Communicator(Group):
         accumulate: Any = None,
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """All ranks' ``x`` merged, on rank ``root``; None elsewhere, where ``out`` is ignored."""
         return self._call(
             "reduce",
             async_op,
             timeout,
+            check,
             x=x,
             op=op,
             root=root,
@@ -161,13 +170,22 @@ class Communicator(Group):
         algorithm: str = "auto",
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """All ranks' ``x``, flattened, one after another, on rank ``root``; None elsewhere.
 
         Where their lengths differ, ``counts`` gives all of them on every rank.
         """
         return self._call(
-            "gather", async_op, timeout, x=x, root=root, counts=counts, out=out, algorithm=algorithm
+            "gather",
+            async_op,
+            timeout,
+            check,
+            x=x,
+            root=root,
+            counts=counts,
+            out=out,
+            algorithm=algorithm,
         )
 
     def scatter(
@@ -180,13 +198,14 @@ class Communicator(Group):
         algorithm: str = "auto",
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """Piece r of rank ``root``'s ``x``, on rank r; one-dimensional.
 
         Elsewhere ``x`` only gives size and dtype.  It is cut as in ``reduce_scatter``.
         """
         return self._call(
-            "scatter", async_op, timeout, x=x, root=root, counts=counts, out=out,
+            "scatter", async_op, timeout, check, x=x, root=root, counts=counts, out=out,
             algorithm=algorithm,
         )  # fmt: skip
 
@@ -198,12 +217,13 @@ class Communicator(Group):
         algorithm: str = "auto",
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """Chunk r of every rank's ``x``, one after another in rank order; shaped as ``x``.
 
         ``x``, flattened, is cut into N equal chunks; its size must be a multiple of N.
         """
-        return self._call("all_to_all", async_op, timeout, x=x, out=out, algorithm=algorithm)
+        return self._call("all_to_all", async_op, timeout, check, x=x, out=out, algorithm=algorithm)
 
     def scan(
         self,
@@ -215,12 +235,14 @@ class Communicator(Group):
         accumulate: Any = None,
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """The ``x`` of ranks 0, ..., r merged, on rank r; "avg" divides by r + 1."""
         return self._call(
             "scan",
             async_op,
             timeout,
+            check,
             x=x,
             op=op,
             out=out,
@@ -238,12 +260,14 @@ class Communicator(Group):
         accumulate: Any = None,
         async_op: bool = False,
         timeout: float | None = None,
+        check: bool = True,
     ) -> Any:
         """The ``x`` of ranks 0, ..., r - 1 merged, on rank r; None on rank 0, ``out`` ignored."""
         return self._call(
             "exscan",
             async_op,
             timeout,
+            check,
             x=x,
             op=op,
             out=out,
@@ -251,6 +275,8 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
-    def barrier(self, *, async_op: bool = False, timeout: float | None = None) -> Any:
+    def barrier(
+        self, *, async_op: bool = False, timeout: float | None = None, check: bool = True
+    ) -> Any:
         """Return once every rank has called it."""
-        return self._call("barrier", async_op, timeout)
+        return self._call("barrier", async_op, timeout, check)

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from refcoll.agreement import CHANNEL, Agreement
+from refcoll.agreement import CHANNEL, Agreement, Said
 from refcoll.arguments import Call, Request, checked, seconds
 from refcoll.buffers import Buffers
 from refcoll.errors import (
@@ -24,6 +24,7 @@ from refcoll.errors import (
 )
 from refcoll.inorder import Handle, InOrder
 from refcoll.interpreters.execute import Plan
+from refcoll.oneoff import OneOff
 from refcoll.operators import Array, Operator, kind
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS
 from refcoll.topology import Nodes, Topology
@@ -42,11 +43,9 @@ class CollectivePlan:
     run their plans in the same order.
     """
 
-    def __init__(
-        self, comm: Group, request: Request, sequence: int, timeout: float | None = None
-    ) -> None:
+    def __init__(self, comm: Group, request: Request, sequence: int, check: bool) -> None:
         self._comm = comm
-        call = comm._agreed(request, sequence, timeout)
+        call, _ = comm._agreed(request, sequence, None, check, once=False)
         self.algorithm = call.program.name
         self.channel = CHANNEL + sequence
         self._buffers = Buffers(call, comm.transport)
@@ -58,12 +57,15 @@ class CollectivePlan:
             call.op,
             self.channel,
         )
+        self._load, self._store = self._buffers.load, self._buffers.store
+        self._execute = self._plan.run
 
     def run(self, timeout: float | None = None) -> Any:
         """Do it once; returns the result as the communicator's method does."""
-        if self._comm._order.idle:
-            return self._comm._guarded(self._run, timeout)
-        return self._comm._do(lambda: self._run(timeout))
+        comm = self._comm
+        if comm._order.idle:
+            return comm._guarded(self._run, timeout)
+        return comm._do(lambda: self._run(timeout))
 
     def __repr__(self) -> str:
         return f"<CollectivePlan {self._plan.program.title}>"
@@ -75,9 +77,9 @@ class CollectivePlan:
     def _run(self, timeout: float | None) -> Array | None:
         limit = self._comm._limit(timeout)
         try:
-            self._buffers.load()
-            self._plan.run(limit)
-            return self._buffers.store()
+            self._load()
+            self._execute(limit)
+            return self._store()
         except BaseException as error:  # a user's operator may raise anything, on one rank only
             self._comm._abort(error)
             raise
@@ -92,6 +94,7 @@ class Group:
         self.rank, self.size = transport.rank, transport.size
         self.nodes: Nodes = transport.nodes
         self.agreement = Agreement(transport)
+        self._one_off = OneOff(transport)
         self._order = InOrder(transport.threads, self._unheard)
         self._sequence = 0
         self._failure: BaseException | None = None
@@ -114,9 +117,11 @@ class Group:
         segments: int = DEFAULT_SEGMENTS,
         radix: int = DEFAULT_RADIX,
         shards: int = DEFAULT_SHARDS,
+        check: bool = True,
     ) -> CollectivePlan:
         """Prepare a collective on these arrays, to be run many times.
 
+        ``check=False``, on all ranks, leaves out the comparison with the other ranks.
         ``nodes`` overrides which ranks a hierarchical algorithm takes to share a node, and
         may say which nodes share a switch; ``segments``, ``radix`` and ``shards`` are for
         pipelined algorithms, wide ones and parameter servers (see ``refcoll.program``).
@@ -127,7 +132,7 @@ class Group:
             shards=shards, nodes=self.nodes if nodes is None else nodes,
         )  # fmt: skip
         sequence = self._next()
-        return self._do(lambda: CollectivePlan(self, request, sequence))
+        return self._do(lambda: CollectivePlan(self, request, sequence, check))
 
     def empty(self, shape: int | Sequence[int], dtype: Any = np.float64) -> Array:
         """An uninitialised array in memory that the transport moves best; use it like any other.
@@ -209,30 +214,53 @@ class Group:
     # ---- how a call goes ---------------------------------------------------------------
 
     def _call(
-        self, collective: str, async_op: bool, timeout: float | None, **arguments: Any
+        self,
+        collective: str,
+        async_op: bool,
+        timeout: float | None,
+        check: bool,
+        **arguments: Any,
     ) -> Any:
-        """Make a plan for one call and run it, now or in the background."""
+        """Plan one call, or find its plan, and run it, now or in the background."""
         request = Request(collective=collective, nodes=self.nodes, **arguments)
         sequence = self._next()
 
         def whole() -> Array | None:
-            return CollectivePlan(self, request, sequence, timeout)._run(timeout)
+            call, said = self._agreed(request, sequence, timeout, check, once=True)
+            try:
+                return self._one_off.run(call, said, sequence, self._limit(timeout))
+            except BaseException as error:  # see CollectivePlan._run
+                self._abort(error)
+                raise
 
         return self._begin(whole) if async_op else self._do(whole)
 
-    def _agreed(self, request: Request, sequence: int, timeout: float | None) -> Call:
+    def _agreed(
+        self, request: Request, sequence: int, timeout: float | None, check: bool, once: bool
+    ) -> tuple[Call, Said]:
         """The call, once it is right and the same on all ranks; else raise on all of them."""
-        call, error = None, None
+        found, error = None, None
         limit = self.timeout
         try:
             limit = self._limit(timeout)
-            call = checked(request, self.rank, self.size)
+            found = (self._one_off.recall(request) if once else None) or self._considered(
+                request, once
+            )
         except RefcollError as wrong:
             error = wrong
-        record = {"call": sequence, **call.record()} if call else {}
-        self.agreement.require(record, error, limit)
-        assert call is not None
-        return call
+        if check:
+            self.agreement.require(found[1] if found else {}, error, limit, sequence)
+        elif error is not None:
+            raise error
+        assert found is not None
+        return found
+
+    def _considered(self, request: Request, once: bool) -> tuple[Call, Said]:
+        call = checked(request, self.rank, self.size)
+        said = Said(call.record())
+        if once:
+            self._one_off.remember(call, said)
+        return call, said
 
     def _next(self) -> int:
         """The number of the next call, alike on ranks that are in step."""

@@ -193,6 +193,11 @@ def operator(op: str | Operator) -> Operator:
     return OPERATORS[op]
 
 
+def is_builtin(op: Operator) -> bool:
+    """Whether it is one of those that have names of their own, not a user's."""
+    return OPERATORS.get(op.name) is op
+
+
 def user_operator(
     function: Callable[[Array, Array], Array], name: str, *, commutative: bool = False
 ) -> Operator:
