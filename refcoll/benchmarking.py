@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,20 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
     "broadcast": lambda n: 1.0,
 }
 """Bus bandwidth per algorithm bandwidth, as nccl-tests defines it (doc/PERFORMANCE.md)."""
-Contender = Callable[[], object]
-"""One run of a collective on arrays that were given when it was made."""
+Run = Callable[[], object]
+"""A collective once, on arrays that were given when it was made."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """What takes part: ``make`` gives its run of a case."""
+
+    name: str
+    make: Callable[[Case], Run]
+    empty: bool = False
+    """Whether its arrays lie in memory from ``comm.empty``."""
+    right: bool = True
+    """Whether it gives the collective's result: a copy, which shows a limit, does not."""
 
 
 @dataclass(frozen=True)
@@ -45,53 +57,57 @@ class Timing:
     algbw: float
     """Size / time, in GB/s (1e9)."""
     busbw: float
-    wrong: int
+    wrong: int | None
     """Elements, over all ranks, that are not what numpy says they must be."""
-    ratio: float | None = None
-    """Time / the baseline's time in the same run."""
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    """Time / a peer's time in the same run, by peer."""
 
 
-@dataclass
 class Case:
     """What is timed: a collective on ``count`` elements of float32 in all."""
 
-    comm: Communicator
-    collective: str
-    count: int
-    in_place: bool
-
-    def __post_init__(self) -> None:
-        size, rank, dtype = self.comm.size, self.comm.rank, np.dtype(np.float32)
-        share = self.count // size
+    def __init__(
+        self, comm: Communicator, collective: str, count: int, in_place: bool, empty: bool = False
+    ) -> None:
+        """``empty`` asks for arrays from ``comm.empty`` instead of numpy's own."""
+        self.comm, self.collective, self.count, self.in_place = comm, collective, count, in_place
+        size, rank, dtype = comm.size, comm.rank, np.dtype(np.float32)
+        share = count // size
         mine = slice(rank * share, (rank + 1) * share)
-        whole = rank_input(rank, self.count, dtype, "sum")
-        total = merged(size, self.count, dtype, "sum") if self.merges else whole
-        gathered = [rank_input(r, self.count, dtype, "sum")[r * share : (r + 1) * share]
-                    for r in range(size)]  # fmt: skip
-        match self.collective:
-            case "all_reduce":
-                self.input, self.wanted = whole, total
-            case "reduce_scatter":
-                self.input, self.wanted = whole, total[mine]
+        whole = rank_input(rank, count, dtype, "sum")
+        self.input = whole[mine] if collective == "all_gather" else whole
+        match collective:
+            case "all_reduce" | "reduce_scatter":
+                total = merged(size, count, dtype, "sum")
+                self.wanted = total if collective == "all_reduce" else total[mine]
             case "all_gather":
-                self.input, self.wanted = whole[mine], np.concatenate(gathered)
+                parts = [rank_input(r, count, dtype, "sum") for r in range(size)]
+                cuts = [slice(r * share, (r + 1) * share) for r in range(size)]
+                self.wanted = np.concatenate([p[c] for p, c in zip(parts, cuts, strict=True)])
             case _:
-                self.input, self.wanted = whole, rank_input(0, self.count, dtype, "sum")
-        self.x = self.input.copy()
+                self.wanted = rank_input(0, count, dtype, "sum")
+        make: Callable[..., Any] = comm.empty if empty else np.empty
+        self.x = make(self.input.size, dtype)
+        self.x[:] = self.input
         alike = self.x.size == self.wanted.size
-        self.out = self.x if self.in_place and alike else np.empty(self.wanted.size, dtype)
+        self.out = self.x if in_place and alike else make(self.wanted.size, dtype)
 
     @property
     def merges(self) -> bool:
         """Whether the collective merges."""
         return self.collective in ("all_reduce", "reduce_scatter")
 
-    def plan(self, algorithm: str) -> Contender:
-        """refcoll's own."""
+    def plan(self, algorithm: str) -> Run:
+        """refcoll's own, planned."""
         made = self.comm.plan(self.collective, self.x, out=self.out, algorithm=algorithm)
         return made.run
 
-    def wrong(self, run: Contender) -> int:
+    def one_off(self, algorithm: str) -> Run:
+        """refcoll's own, called anew each time."""
+        call, x, out = getattr(self.comm, self.collective), self.x, self.out
+        return lambda: call(x, out=out, algorithm=algorithm)
+
+    def wrong(self, run: Run) -> int:
         """How many elements one run gets wrong on this rank."""
         self.out[:] = 0
         self.x[:] = self.input
@@ -104,19 +120,33 @@ class Case:
             self.x[:] = self.input
 
 
+def limits() -> list[Contender]:
+    """What the machine allows: every rank copies, or adds, as many bytes as the case has."""
+
+    def copied(case: Case) -> Run:
+        source, to = np.ones(case.count, np.float32), np.ones(case.count, np.float32)
+        return lambda: np.copyto(to, source)
+
+    def added(case: Case) -> Run:
+        source, to = np.ones(case.count, np.float32), np.ones(case.count, np.float32)
+        return lambda: np.add(to, source, to)
+
+    return [Contender("copy", copied, right=False), Contender("add", added, right=False)]
+
+
 def timings(
     comm: Communicator,
     collective: str,
     sizes: Sequence[int],
-    contenders: Mapping[str, Callable[[Case], Contender]],
-    baseline: str | None = None,
+    contenders: Sequence[Contender],
+    peers: Sequence[str] = (),
     iterations: int | None = None,
     in_place: Sequence[bool] = (False, True),
 ) -> Iterator[Timing]:
     """Rows for every size in bytes, out of place and in place; the same on all ranks.
 
-    ``contenders`` makes each a run of a case; ``baseline`` names the one that ratios are of.
-    Called by all ranks.  Raises ArgumentError for a collective that it cannot time.
+    ``peers`` names the contenders that ratios are of.  Called by all ranks.  Raises
+    ArgumentError for a collective that it cannot time.
     """
     if collective not in BUS_FACTORS:
         raise ArgumentError(f"collective={collective!r}: there are {', '.join(BUS_FACTORS)}")
@@ -124,35 +154,35 @@ def timings(
         unit = 4 * comm.size  # every rank has a share of the same length
         count = max(1, nbytes // unit) * comm.size
         for place in in_place:
-            case = Case(comm, collective, count, place)
-            if place and case.out is not case.x:
+            cases = [Case(comm, collective, count, place, empty) for empty in (False, True)]
+            if place and cases[0].out is not cases[0].x:
                 continue
-            yield from _rows(case, contenders, baseline, iterations or _iterations(nbytes))
+            entered = [(each, cases[each.empty]) for each in contenders]
+            yield from _rows(entered, peers, iterations or _iterations(nbytes))
 
 
 def _iterations(nbytes: int) -> int:
     """So many that a median means something, and so few that it ends."""
-    return max(7, min(300, (64 << 20) // max(1, nbytes)))
+    return max(7, min(200, (64 << 20) // max(1, nbytes)))
 
 
 def _rows(
-    case: Case,
-    contenders: Mapping[str, Callable[[Case], Contender]],
-    baseline: str | None,
-    iterations: int,
+    entered: Sequence[tuple[Contender, Case]], peers: Sequence[str], iterations: int
 ) -> Iterator[Timing]:
-    comm = case.comm
-    runs = [make(case) for make in contenders.values()]
-    wrong = np.array([case.wrong(run) for run in runs], np.int64)
-    wrong = comm.all_reduce(wrong)
-    medians = _medians(case, runs, iterations)
-    named = dict(zip(contenders, medians, strict=True))
-    nbytes = 4 * case.count
-    for name, bad in zip(contenders, wrong, strict=True):
-        seconds = named[name]
+    comm = entered[0][1].comm
+    runs = [each.make(case) for each, case in entered]
+    wrong = [
+        case.wrong(run) if each.right else 0
+        for (each, case), run in zip(entered, runs, strict=True)
+    ]
+    wrong_anywhere = comm.all_reduce(np.array(wrong, np.int64))
+    medians = _medians([case for _, case in entered], runs, iterations)
+    named = {each.name: t for (each, _), t in zip(entered, medians, strict=True)}
+    for (each, case), bad in zip(entered, wrong_anywhere, strict=True):
+        seconds, nbytes = named[each.name], 4 * case.count
         algbw = nbytes / seconds / 1e9
         yield Timing(
-            contender=name,
+            contender=each.name,
             size=nbytes,
             count=case.count,
             type="float",
@@ -162,23 +192,23 @@ def _rows(
             time_us=seconds * 1e6,
             algbw=algbw,
             busbw=algbw * BUS_FACTORS[case.collective](comm.size),
-            wrong=int(bad),
-            ratio=seconds / named[baseline] if baseline in named else None,
+            wrong=int(bad) if each.right else None,
+            ratios={peer: seconds / named[peer] for peer in peers if peer in named},
         )
 
 
-def _medians(case: Case, runs: Sequence[Contender], iterations: int) -> list[float]:
+def _medians(cases: Sequence[Case], runs: Sequence[Run], iterations: int) -> list[float]:
     """Seconds, by contender: the median over iterations of the slowest rank."""
-    comm = case.comm
+    comm = cases[0].comm
     barrier: Any = comm.plan("barrier")
-    order = np.random.default_rng(case.count)  # alike on all ranks
+    order = np.random.default_rng(cases[0].count)  # alike on all ranks
     taken = np.zeros((iterations, len(runs)))
     for _ in range(2):
         for run in runs:
             run()
     for iteration in range(iterations):
         for place in order.permutation(len(runs)):
-            case.reset()
+            cases[place].reset()
             barrier.run()
             started = time.perf_counter()
             runs[place]()

@@ -28,6 +28,41 @@ def native(comm: MPI.Intracomm, collective: str, x: Any, out: Any) -> Callable[[
     return calls[collective]
 
 
+def persistent(comm: MPI.Intracomm, collective: str, x: Any, out: Any) -> Callable[[], object]:
+    """The same, prepared once (MPI 4's persistent collectives): memory it needs is kept.
+
+    Raises NotImplementedError where the library has none.
+    """
+    given = MPI.IN_PLACE if out is x else x
+    match collective:
+        case "all_reduce":
+            request = comm.Allreduce_init(given, out)
+        case "reduce_scatter":
+            request = comm.Reduce_scatter_block_init(given, out)
+        case "all_gather":
+            request = comm.Allgather_init(x, out)
+        case _:
+            raise NotImplementedError(f"{collective} in place alone")
+    kept = _Kept(request)
+
+    def run() -> None:
+        kept.request.Start()
+        kept.request.Wait()
+
+    return run
+
+
+class _Kept:
+    """Frees a request when nothing runs it any more."""
+
+    def __init__(self, request: MPI.Prequest) -> None:
+        self.request = request
+
+    def __del__(self) -> None:
+        if not MPI.Is_finalized():
+            self.request.Free()
+
+
 def _broadcast(comm: MPI.Intracomm, x: Any, out: Any) -> None:
     """MPI broadcasts in place: out of place the root copies first."""
     if out is not x and comm.rank == 0:

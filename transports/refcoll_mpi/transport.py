@@ -131,9 +131,12 @@ class MPITransport(Transport):
         """Note that this job cannot end in peace: see ``ending``."""
         ending.fail()
 
-    def native(self, collective: str, x: np.ndarray[Any, Any], out: Any) -> Callable[[], object]:
+    def native(
+        self, collective: str, x: np.ndarray[Any, Any], out: Any, persistent: bool = False
+    ) -> Callable[[], object]:
         """The MPI library's own collective, to be timed beside refcoll's: see ``native``."""
-        return native.native(self.comm, collective, x, out)
+        made = native.persistent if persistent else native.native
+        return made(self.comm, collective, x, out)
 
     def library(self) -> str:
         """What the collectives of ``native`` are called."""

@@ -1,0 +1,90 @@
+"""What refcoll's collectives are timed beside: the MPI library's own, and Gloo."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from refcoll.benchmarking import Case, Contender, Run
+from refcoll.communicator import Communicator
+from refcoll.errors import ArgumentError
+from refcoll.goals import PERSISTENT
+
+LIBRARY = "MPI"
+
+
+def peers(comm: Communicator, names: Sequence[str]) -> list[Contender]:
+    """The MPI library's collective as it is, and prepared once; then those named.
+
+    Raises ArgumentError for a name that is not known, or that is not installed.
+    """
+    end: Any = comm.transport
+
+    def persistent(case: Case) -> Run:
+        try:
+            made: Run = end.native(case.collective, case.x, case.out, persistent=True)
+        except NotImplementedError:  # then as it is, again
+            made = end.native(case.collective, case.x, case.out)
+        return made
+
+    found = [
+        Contender(LIBRARY, lambda case: end.native(case.collective, case.x, case.out)),
+        Contender(PERSISTENT, persistent),
+    ]
+    for name in names:
+        if name != "gloo":
+            raise ArgumentError(f"peer={name!r}: there is gloo (torch.distributed's)")
+        found.append(_gloo(comm))
+    return found
+
+
+def _gloo(comm: Communicator) -> Contender:
+    try:
+        torch: Any = import_module("torch")
+        dist: Any = import_module("torch.distributed")
+    except ImportError as error:
+        raise ArgumentError(f"peer='gloo' needs torch: {error}; pip install torch") from error
+    torch.set_num_threads(1)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group(
+        "gloo", init_method=f"file://{_meeting(comm)}", rank=comm.rank, world_size=comm.size
+    )
+
+    def make(case: Case) -> Run:
+        x, out = torch.from_numpy(case.x), torch.from_numpy(case.out)
+
+        def copied() -> None:
+            if case.out is not case.x:
+                out.copy_(x)
+
+        def all_reduce() -> None:
+            copied()
+            dist.all_reduce(out)
+
+        def broadcast() -> None:
+            copied()
+            dist.broadcast(out, 0)
+
+        runs: dict[str, Run] = {
+            "all_reduce": all_reduce,
+            "broadcast": broadcast,
+            "all_gather": lambda: dist.all_gather_into_tensor(out, x),
+            "reduce_scatter": lambda: dist.reduce_scatter_tensor(out, x),
+        }
+        return runs[case.collective]
+
+    return Contender("gloo", make)
+
+
+def _meeting(comm: Communicator) -> str:
+    """A file in which the ranks find each other: rank 0 names it."""
+    room = np.zeros(256, np.uint8)
+    if comm.rank == 0:
+        name = os.path.join(tempfile.mkdtemp(prefix="refcoll-gloo-"), "store").encode()
+        room[: len(name)] = np.frombuffer(name, np.uint8)
+    return bytes(comm.broadcast(room)).rstrip(b"\0").decode()
