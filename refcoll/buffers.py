@@ -1,7 +1,8 @@
 """From a caller's arrays to the rank's vector, and back.
 
 A plan works on one contiguous vector.  Where the result is such a vector already, in the
-dtype that travels, the plan works in it directly; else in scratch memory.
+dtype that travels, the plan works in it directly; else in scratch memory.  It reads the
+caller's input where that lies, if it is contiguous and of that dtype.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from math import prod
 import numpy as np
 
 from refcoll.arguments import GATHERING, SCATTERING, Call, result_shape, same_memory
+from refcoll.interpreters.execute import Input
 from refcoll.operators import Array
 from refcoll.transport import Transport
 
@@ -45,6 +47,7 @@ class Buffers:
             self.memory = _empty(transport, call.program.areas * count, call.dtype)
         from_root = name in ("broadcast", "scatter")
         self._place = self._input_place(not from_root or rank == call.program.root)
+        self.source = self._source(rank)
         self._values = self.memory[self._goes_out]
         self._finish = call.op.finish if call.program.collective.reduces else None
 
@@ -65,6 +68,19 @@ class Buffers:
             return None
         place: Array = self.memory[self._comes_in].reshape(self._call.x.shape)
         return place if self._own or not same_memory(place, self._call.x) else None
+
+    def _source(self, rank: int) -> Input | None:
+        """The caller's input where a plan can read it; then nothing needs to be loaded."""
+        call, place, x = self._call, self._place, self._call.x
+        if place is None or self._own or not x.flags.c_contiguous or x.dtype != call.dtype:
+            return None
+        chunks = range(rank, rank + 1)
+        name, every = call.program.collective.name, range(len(call.layout.lengths))
+        needed = chunks if name in SCATTERING else every
+        if call.program.result_area or self.result is None:
+            needed = range(0)
+        self._place = None
+        return Input(x.reshape(-1), chunks if name in GATHERING else every, needed)
 
     def load(self) -> None:
         """Put the caller's input where the plan expects it."""

@@ -56,6 +56,7 @@ class CollectivePlan:
             call.layout,
             call.op,
             self.channel,
+            self._buffers.source,
         )
         self._load, self._store = self._buffers.load, self._buffers.store
         self._execute = self._plan.run

@@ -19,7 +19,7 @@ import numpy as np
 from refcoll.agreement import CHANNEL, Said
 from refcoll.arguments import Call, Request, checked_out
 from refcoll.buffers import Buffers
-from refcoll.interpreters.execute import Plan
+from refcoll.interpreters.execute import Input, Plan
 from refcoll.operators import Array, is_builtin
 from refcoll.transport import Transport
 
@@ -76,7 +76,7 @@ class OneOff:
         """Do the call that all ranks have agreed upon."""
         if not self._keeps(call):
             buffers = Buffers(call, self._transport)
-            plan = _plan(call, self._transport, buffers.memory, sequence)
+            plan = _plan(call, self._transport, buffers.memory, sequence, buffers.source)
         else:
             kept = self._plans.pop(said.digest, None) or self._made(call, sequence)
             self._plans[said.digest] = kept  # the one used last stands last
@@ -98,8 +98,11 @@ class OneOff:
         return _Kept(memory, _plan(call, self._transport, memory, sequence))
 
 
-def _plan(call: Call, transport: Transport, memory: Array, sequence: int) -> Plan:
-    return Plan(call.program, transport, memory, call.layout, call.op, CHANNEL + sequence)
+def _plan(
+    call: Call, transport: Transport, memory: Array, sequence: int, source: Input | None = None
+) -> Plan:
+    channel = CHANNEL + sequence
+    return Plan(call.program, transport, memory, call.layout, call.op, channel, source)
 
 
 def _signature(request: Request) -> Hashable:

@@ -89,7 +89,11 @@ def test_algorithms_know_schedules_nodes_and_each_other(path):
 
 @files("path", below("interpreters"), ids=title)
 def test_interpreters_know_the_core_and_only_execute_the_transport(path):
-    allowed = CORE | {"interpreters"} | ({"transport"} if path.stem == "execute" else set())
+    allowed = (
+        CORE
+        | {"interpreters"}
+        | ({"transport"} if path.stem in ("execute", "compiling") else set())
+    )
     assert foreign(path) <= {"numpy"}
     assert {each for each in ours(path) if not within(each, allowed)} == set()
 

@@ -13,7 +13,7 @@ from refcoll import Copy, Program, Reduce, Send, TransportError, check, from_ste
 
 from refcoll import algorithms, program, simulate, user_operator  # isort: skip
 from refcoll.chunks import Layout
-from refcoll.interpreters.execute import Plan
+from refcoll.interpreters.execute import Input, Plan
 from refcoll.operators import OPERATORS, kind, operator
 from refcoll.testing.assertions import same_bits
 from refcoll.testing.counting import Counting
@@ -24,17 +24,26 @@ TIMEOUT = 5
 CHANNEL = 3
 
 
-def run(made: Program, inputs, op="sum", *, layout=None, runs=1, wrap=lambda end: end):
-    """What every rank's vector holds after ``runs`` runs, the last of them on the inputs."""
+def run(made: Program, inputs, op="sum", *, layout=None, runs=1, wrap=lambda end: end, apart=False):
+    """What every rank's vector holds after ``runs`` runs, the last of them on the inputs.
+
+    ``apart`` leaves the inputs where they are, and fills the vector with ones.
+    """
     op, count = operator(op), inputs[0].size
     layout = layout or made.layout(count)
 
     def body(comm):
         memory = np.zeros(made.areas * count, inputs[0].dtype)
-        plan = Plan(made, wrap(comm.transport), memory, layout, op, CHANNEL)
+        mine = np.zeros(count, memory.dtype)
+        every = range(made.chunks)
+        source = Input(mine, every, every) if apart else None
+        plan = Plan(made, wrap(comm.transport), memory, layout, op, CHANNEL, source)
         for turn in range(runs):
             memory[:] = 0
-            if turn == runs - 1 and comm.rank < made.size:
+            memory[:count] = 1 if apart else 0
+            if apart and turn == runs - 1 and comm.rank < made.size:
+                mine[:] = inputs[comm.rank]
+            elif turn == runs - 1 and comm.rank < made.size:
                 memory[:count] = inputs[comm.rank]
             plan.run(TIMEOUT)
         start = made.result_area * count
@@ -88,6 +97,32 @@ def test_alike_to_the_bit_with_the_simulator(made, count, merge, seed):
     inputs = values(seed, made.size, made.whole(count), dtype)
     for real, wanted in zip(run(made, inputs, op), simulate(made, inputs, op), strict=True):
         assert same_bits(real, wanted)
+
+
+@given(programs(), st.integers(0, 40), merges(), st.integers(0, 2**32))
+@settings(max_examples=250, deadline=None)
+def test_inputs_that_lie_elsewhere_are_read_there_and_left_alone(made, count, merge, seed):
+    dtype, op = merge
+    inputs = values(seed, made.size, made.whole(count), dtype)
+    before = [each.copy() for each in inputs]
+    real = run(made, inputs, op, runs=2, apart=True)
+    for result, wanted in zip(real, simulate(made, inputs, op), strict=True):
+        assert same_bits(result, wanted)
+    for each, wanted in zip(inputs, before, strict=True):
+        assert same_bits(each, wanted)
+
+
+def test_a_ring_copies_nothing_of_an_input_that_lies_elsewhere():
+    """Every chunk of the result is written by some step: there is nothing to load."""
+    made = program("all_reduce", "ring", 4)
+
+    def body(comm):
+        memory, every = np.zeros(8), range(4)
+        source = Input(np.ones(8), every, every)
+        plan = Plan(made, comm.transport, memory, made.layout(8), operator("sum"), 1, source)
+        return len(plan._loads) + sum(len(stage.before) for stage in plan.stages)
+
+    assert spawn(4, body) == [0] * 4
 
 
 @given(programs(), st.integers(0, 40), st.sampled_from(["int8", "int64", "uint16"]),

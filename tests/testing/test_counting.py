@@ -113,10 +113,10 @@ class _Padded:
 
     def wait(self, index, timeout):
         came = self.exchange.wait(index, timeout)[:-1]
-        came, view = came.view(self.receives[index].dtype), self.receives[index].view
+        view = self.receives[index].view
         if view is not None:
             view[:] = came
-        return came if view is None else view
+        return came.view(self.receives[index].dtype) if view is None else view
 
     def received(self, index):
         return self.exchange.received(index)
