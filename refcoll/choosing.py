@@ -16,10 +16,10 @@ from refcoll.registry import algorithms, program
 from refcoll.schedule import Reduce, Send, indices, peer, remote
 from refcoll.topology import LINKS, Topology, topology
 
-TYPICAL_LATENCY = 10e-6
-TYPICAL_BANDWIDTH = 4e9
+TYPICAL_LATENCY = 2e-6
+TYPICAL_BANDWIDTH = 12e9
 """Seconds per message, and bytes per second, of a node's memory."""
-TYPICAL_MERGE = 8e9
+TYPICAL_MERGE = 12e9
 """Bytes merged per second, by numpy, from memory."""
 TYPICAL_BETWEEN = {LINKS[1]: (20e-6, 1e9), LINKS[2]: (30e-6, 1e9)}
 """(Latency, bandwidth) between nodes, and between switches."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 from refcoll.errors import ArgumentError
@@ -56,6 +56,7 @@ class Collective:
 
 
 @cache
+@lru_cache(maxsize=4)
 def _first(ranks: int) -> frozenset[int]:
     return frozenset(range(ranks))
 

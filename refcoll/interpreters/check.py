@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import isinf
 
+from refcoll.interpreters import uniform
 from refcoll.interpreters.delivery import (
     CAPACITIES,
     DeadlockError,
@@ -43,6 +44,8 @@ VERDICTS = (
 )  # fmt: skip
 
 
+_MANY = 16
+"""From so many ranks on it pays to look whether the schedule is uniform."""
 _SHOWN = 8
 """Failures that a report lists; one fault often shows in many places."""
 
@@ -99,7 +102,10 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     A program that needs buffering is reported under ``capacity`` and fails as a deadlock
     if the first capacity given, by default rendezvous, does not suffice.
     """
-    ordered = proof(program) if not capacities or capacities[0] == 0 else None
+    ordered = None
+    if not capacities or capacities[0] == 0:
+        ordered = uniform.proof(program) if program.size >= _MANY else None
+        ordered = proof(program) if ordered is None else ordered
     if ordered is not None:
         return Report(program.title, in_rank_order=ordered, program=program)
     report = Report(program.title, list(illegalities(program)))

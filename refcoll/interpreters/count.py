@@ -21,6 +21,8 @@ from refcoll.interpreters.lockstep import (
     staged,
 )
 from refcoll.interpreters.table import Round, table
+from refcoll.interpreters.turning import Tally
+from refcoll.interpreters.uniform import Move, uniform
 from refcoll.programs import Program
 from refcoll.schedule import Send, indices, reduced_chunks, remote
 
@@ -107,6 +109,38 @@ def count(program: Program, elements: int | Layout) -> Counts:
         raise ArgumentError(f"elements={elements} must not be negative")
     layout = elements if isinstance(elements, Layout) else program.layout(elements)
     counts = Counts([RankCounts() for _ in range(program.ranks)])
+    steps = uniform(program) if program.size >= _MANY else None
+    if steps is not None and _fits(steps, layout):
+        _count_uniform(Tally(steps, layout), counts)
+    else:
+        _count_all(program, layout, counts)
+    counts.least_sent, counts.least_received = program.least(layout.lengths)
+    counts.helpers = program.helpers
+    counts.least_rounds = program.collective.least_rounds(program.size)
+    return counts
+
+
+_MANY = 16
+"""From so many ranks on it pays to look whether the schedule is uniform."""
+
+
+def _fits(steps: Sequence[tuple[Move, ...]], layout: Layout) -> bool:
+    """Whether no sum of lengths can leave 63 bits."""
+    moves = sum(len(move.rows) for moves in steps for move in moves)
+    return moves * max(layout.lengths) < 1 << 62
+
+
+def _count_uniform(tally: Tally, counts: Counts) -> None:
+    for rank, mine in enumerate(counts.ranks):
+        mine.steps = tally.steps
+        mine.messages_sent = mine.messages_received = tally.messages
+        mine.sent, mine.received = int(tally.sent[rank]), int(tally.received[rank])
+        mine.staged, mine.packed = int(tally.staged[rank]), int(tally.packed[rank])
+    counts.links = tally.links()
+    counts.depth, counts.rounds = tally.depth, tally.rounds
+
+
+def _count_all(program: Program, layout: Layout, counts: Counts) -> None:
     if (rounds := table(program)) is not None:
         require_countable(rounds, layout)
         _count_rounds(rounds, layout, counts)
@@ -115,10 +149,6 @@ def count(program: Program, elements: int | Layout) -> Counts:
             _count_rank(rank, graph, layout, counts)
     counts.depth = _last(program, layout, Rates(alpha=1))
     counts.rounds = _last(program, layout, Rates(alpha=1, ports="one"))
-    counts.least_sent, counts.least_received = program.least(layout.lengths)
-    counts.helpers = program.helpers
-    counts.least_rounds = program.collective.least_rounds(program.size)
-    return counts
 
 
 def _last(program: Program, layout: Layout, rates: Rates) -> int:

@@ -13,6 +13,8 @@ from refcoll.chunks import Layout
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.delivery import Place
 from refcoll.interpreters.replay import replay
+from refcoll.interpreters.turning import simulated
+from refcoll.interpreters.uniform import uniform
 from refcoll.operators import Array, Operator, operator
 from refcoll.programs import Program
 
@@ -38,11 +40,25 @@ def simulate(
             f"inputs must be {program.size} arrays of one shape and dtype, got "
             f"{[(x.shape, x.dtype.name) for x in inputs]}"
         )
-    count = inputs[0].size
-    memory = _Memory(program, layout or program.layout(count), operator(op), inputs)
+    count, merging = inputs[0].size, operator(op)
+    cut = layout or program.layout(count)
+    if program.size >= _MANY and (steps := uniform(program)) is not None:
+        return _finished(program, simulated(steps, inputs, merging, cut), merging)
+    memory = _Memory(program, cut, merging, inputs)
     for _ in replay(program, memory):
         pass
     return memory.results(count)
+
+
+_MANY = 8
+"""From so many ranks on it pays to look whether the schedule is uniform."""
+
+
+def _finished(program: Program, vectors: list[Array], op: Operator) -> list[Array]:
+    if program.collective.reduces:
+        for rank, vector in enumerate(vectors):
+            op.finish(vector, program.merged(rank))
+    return vectors
 
 
 class _Memory:
@@ -71,10 +87,7 @@ class _Memory:
     def results(self, count: int) -> list[Array]:
         start = self.program.result_area * count
         vectors = [v[start : start + count] for v in self.vectors[: self.program.size]]
-        if self.program.collective.reduces:
-            for rank, vector in enumerate(vectors):
-                self.op.finish(vector, self.program.merged(rank))
-        return vectors
+        return _finished(self.program, vectors, self.op)
 
     def _chunk(self, rank: int, index: int) -> Array:
         return self.vectors[rank][self.layout.span(index, index + 1)]
