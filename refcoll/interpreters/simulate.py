@@ -12,6 +12,7 @@ import numpy as np
 from refcoll.chunks import Layout
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.delivery import Place
+from refcoll.interpreters.free import played
 from refcoll.interpreters.replay import replay
 from refcoll.interpreters.turning import simulated
 from refcoll.interpreters.uniform import uniform
@@ -45,6 +46,9 @@ def simulate(
     if program.size >= _MANY and (steps := uniform(program)) is not None:
         return _finished(program, simulated(steps, inputs, merging, cut), merging)
     memory = _Memory(program, cut, merging, inputs)
+    if played(program, memory.vectors, cut, merging):
+        return memory.results(count)
+    memory = _Memory(program, cut, merging, inputs)  # anew, to find out what is wrong
     for _ in replay(program, memory):
         pass
     return memory.results(count)

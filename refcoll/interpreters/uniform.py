@@ -3,7 +3,8 @@
 ``ring(rank, size)`` uses its rank only in ``(rank + 1) % size`` and the like.  Run on a
 *symbolic* rank, which can do that and nothing else, it gives the schedule of all ranks at
 once: where it asks anything more of its rank (its parity, whether it is 0), running it
-fails, and it is not uniform.  So this is no guess from some ranks: it holds for all.
+fails, and it is not uniform.  So this is no guess from some ranks: it holds for all (unless
+the schedule looks at the type of its rank, for which there is no honest reason).
 
 Ranks and chunks are offsets from one's own rank, modulo N.  Rank r's chunk r + j is its
 *row* j.  What rank r sends from row s goes to rank r + d, and stands there in row s - d: it is
@@ -106,7 +107,7 @@ def uniform(program: Program) -> tuple[tuple[Move, ...], ...] | None:
                 return None
             if moves:
                 steps.append(moves)
-    except _NotUniformError:
+    except Exception:  # whatever a schedule may do that a symbol cannot
         return None
     return tuple(steps)
 
