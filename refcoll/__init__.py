@@ -1,8 +1,8 @@
 """What a collective should do, what it should cost, and whether a library does it right."""
 
-from refcoll.choosing import explain
-from refcoll.communicator import Communicator
-from refcoll.connecting import connect
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from refcoll.errors import (
     ArgumentError,
     DeadlineError,
@@ -12,19 +12,24 @@ from refcoll.errors import (
     RefcollError,
     TransportError,
 )
-from refcoll.group import CollectivePlan
-from refcoll.inorder import Handle
-from refcoll.interpreters.check import check
-from refcoll.interpreters.cost import cost
-from refcoll.interpreters.count import count
-from refcoll.interpreters.draw import draw
-from refcoll.interpreters.simulate import simulate
-from refcoll.operators import Operator, user_operator
-from refcoll.programs import Program, from_steps
 from refcoll.registry import algorithms, program
 from refcoll.schedule import Copy, Reduce, ScheduleError, Send
-from refcoll.spawning import spawn
-from refcoll.topology import node_shape
+
+if TYPE_CHECKING:
+    from refcoll.choosing import explain
+    from refcoll.communicator import Communicator
+    from refcoll.connecting import connect
+    from refcoll.group import CollectivePlan
+    from refcoll.inorder import Handle
+    from refcoll.interpreters.check import check
+    from refcoll.interpreters.cost import cost
+    from refcoll.interpreters.count import count
+    from refcoll.interpreters.draw import draw
+    from refcoll.interpreters.simulate import simulate
+    from refcoll.operators import Operator, user_operator
+    from refcoll.programs import Program, from_steps
+    from refcoll.spawning import spawn
+    from refcoll.topology import node_shape
 
 __version__ = "0.1.0"
 
@@ -59,3 +64,34 @@ __all__ = [
     "spawn",
     "user_operator",
 ]
+
+_LATER = {
+    "CollectivePlan": "group",
+    "Communicator": "communicator",
+    "Handle": "inorder",
+    "Operator": "operators",
+    "Program": "programs",
+    "check": "interpreters.check",
+    "connect": "connecting",
+    "cost": "interpreters.cost",
+    "count": "interpreters.count",
+    "draw": "interpreters.draw",
+    "explain": "choosing",
+    "from_steps": "programs",
+    "node_shape": "topology",
+    "simulate": "interpreters.simulate",
+    "spawn": "spawning",
+    "user_operator": "operators",
+}
+"""Public names, and where they are loaded from when first used: importing stays quick."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

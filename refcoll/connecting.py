@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.transport import Transport
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "refcoll.transports"
 """The entry-point group in which a plug-in names a function that returns a Transport."""
@@ -27,6 +29,8 @@ def connect(name: str = "mpi", *, timeout: float = DEFAULT_TIMEOUT, **options: A
 
 def transport(name: str) -> Callable[..., Transport]:
     """The function that connects the transport of that name."""
+    from importlib.metadata import entry_points  # slow to load, and seldom needed
+
     found = entry_points(group=GROUP)
     for entry in found:
         if entry.name == name:

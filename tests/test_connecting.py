@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -29,7 +30,7 @@ def plugins(monkeypatch):
             assert group == "refcoll.transports"
             return [EntryPoint(name, value, group) for name, value in where.items()]
 
-        monkeypatch.setattr(connecting, "entry_points", entry_points)
+        monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
 
     return offer
 

@@ -138,10 +138,19 @@ def loaded(statement):
     return set(done.stdout.split())
 
 
-def test_importing_refcoll_loads_numpy_alone():
+def test_importing_refcoll_loads_nothing_else_and_using_it_numpy_alone():
     # What the interpreter itself loads (a site's start-up hooks, say) is none of refcoll's.
-    more = loaded("import refcoll") - loaded("import numpy")
-    assert "numpy" in loaded("import refcoll")
-    assert more - set(sys.stdlib_module_names) == {"refcoll"}
+    empty, numpy = loaded("pass"), loaded("import numpy")
+    assert loaded("import refcoll") - empty - set(sys.stdlib_module_names) == {"refcoll"}
+    used = loaded("from refcoll import *; spawn(1, lambda comm: comm.barrier())")
+    assert used - numpy - set(sys.stdlib_module_names) == {"refcoll"}
     drivers = {"mpi4py", "cupy", "torch", "matplotlib", "typer", "rich", "ml_dtypes"}
-    assert not drivers & loaded("import refcoll")
+    assert not drivers & used
+
+
+def test_every_public_name_is_there():
+    assert set(refcoll._LATER) < set(refcoll.__all__) <= set(dir(refcoll))
+    for name in refcoll.__all__:
+        assert getattr(refcoll, name).__module__.startswith("refcoll.")
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        refcoll.nonsense  # noqa: B018
