@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from refcoll.choosing import choose
+from refcoll.choosing import choose_best
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
@@ -22,6 +22,7 @@ from refcoll.operators import Array, Operator, is_extension_float, kind, operato
 from refcoll.programs import Program
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
 from refcoll.topology import Topology, topology
+from refcoll.tuning import Tuning
 
 GATHERING = ("all_gather", "gather")
 """Collectives to which a rank brings a piece."""
@@ -42,6 +43,7 @@ class Request:
     algorithm: str = "auto"
     accumulate: Any = None
     nodes: Sequence[Any] | Topology | None = None
+    tuning: Tuning | None = None
     segments: int = DEFAULT_SEGMENTS
     radix: int = DEFAULT_RADIX
     shards: int = DEFAULT_SHARDS
@@ -59,6 +61,8 @@ class Call:
     out: Array | None
     dtype: np.dtype[Any]
     """In which the values travel and are merged."""
+    reason: str = "asked for"
+    """Why this algorithm."""
 
     def record(self) -> dict[str, object]:
         """What all ranks must agree on."""
@@ -102,9 +106,9 @@ def checked(request: Request, rank: int, size: int) -> Call:
             "rank; pad it to a multiple"
         )
     count = x.size if lengths is None else sum(lengths)
-    made = _program(request, op, size, count * dtype.itemsize)
+    made, reason = _program(request, op, size, count * dtype.itemsize)
     layout = made.layout(count) if lengths is None else Layout(lengths)
-    call = Call(request, made, layout, op, x, None, dtype)
+    call = Call(request, made, layout, op, x, None, dtype, reason)
     return replace(call, out=checked_out(call, request, rank))
 
 
@@ -119,19 +123,23 @@ def checked_out(call: Call, request: Request, rank: int) -> Array | None:
     return _out(request.out, x, shape, _piece(call.program, call.layout, x, request.out, rank))
 
 
-def _program(request: Request, op: Operator, size: int, nbytes: int) -> Program:
-    """The program that the caller names, or the one for "auto"; it must suit the operator."""
+def _program(request: Request, op: Operator, size: int, nbytes: int) -> tuple[Program, str]:
+    """The program that the caller names, or the one for "auto", and why that; it must suit
+    the operator."""
     collective, name = request.collective, request.algorithm
     root = integer(request.root, "root")
     cut = {key: integer(getattr(request, key), key) for key in ("segments", "radix", "shards")}
     checked_root(COLLECTIVES[collective], root, size)
     nodes = topology(request.nodes, size)
-    in_order = COLLECTIVES[collective].reduces and not op.commutative
+    in_order, reason = COLLECTIVES[collective].reduces and not op.commutative, "asked for"
     if name == "auto":
-        name = choose(collective, size, nbytes, root, nodes, in_order, tuple(cut.items()))
+        options = tuple(cut.items())
+        name, reason = choose_best(
+            collective, size, nbytes, root, nodes, in_order, options, request.tuning
+        )
     made = program(collective, name, size, root=root, nodes=nodes, **cut)
     _require_runnable(made, op, in_order)
-    return made
+    return made, reason
 
 
 def _piece(

@@ -15,6 +15,7 @@ from refcoll.programs import Program
 from refcoll.registry import algorithms, program
 from refcoll.schedule import Reduce, Send, indices, peer, remote
 from refcoll.topology import LINKS, Topology, topology
+from refcoll.tuning import Placement, Tuning
 
 TYPICAL_LATENCY = 2e-6
 TYPICAL_BANDWIDTH = 12e9
@@ -65,6 +66,35 @@ def choose(
     """
     rounded = 1 << max(0, nbytes - 1).bit_length()
     return _ranked(collective, size, rounded, root, nodes, in_order, options)[0].algorithm
+
+
+def choose_best(
+    collective: str,
+    size: int,
+    nbytes: int,
+    root: int,
+    nodes: Topology,
+    in_order: bool,
+    options: tuple[tuple[str, int], ...],
+    tuning: Tuning | None,
+) -> tuple[str, str]:
+    """The algorithm that was measured to be best, or else ``choose``'s; and why, in words."""
+    best = tuning and tuning.best(Placement.of(collective, nodes.nodes), nbytes)
+    if tuning and best and _runs(collective, best.algorithm, size, root, nodes, in_order):
+        said = f"measured best: {best.seconds * 1e6:.4g} us for {best.nbytes} bytes"
+        return best.algorithm, f"{said} ({tuning.source})"
+    chosen = choose(collective, size, nbytes, root, nodes, in_order, options)
+    return chosen, "least predicted time, by the cost model; see refcoll.explain"
+
+
+def _runs(
+    collective: str, name: str, size: int, root: int, nodes: Topology, in_order: bool
+) -> bool:
+    found = {each.name: each for each in algorithms(collective)}.get(name)
+    if found is None or not found.sizes.holds(size) or found.needs_helpers:
+        return False
+    claims = program(collective, name, size, root=root, nodes=nodes).claims
+    return not in_order or bool(claims and claims.in_rank_order)
 
 
 def explain(

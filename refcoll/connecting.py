@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.transport import Transport
+from refcoll.tuning import Tuning
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -17,14 +19,24 @@ GROUP = "refcoll.transports"
 """The entry-point group in which a plug-in names a function that returns a Transport."""
 
 
-def connect(name: str = "mpi", *, timeout: float = DEFAULT_TIMEOUT, **options: Any) -> Communicator:
+def connect(
+    name: str = "mpi",
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+    tuning: Tuning | str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Communicator:
     """The communicator of this process in the job that it was started in.
 
-    ``name`` is a transport: "mpi" (takes ``comm=``, an ``mpi4py.MPI.Comm``; by default
-    COMM_WORLD), or any that a plug-in offers.  For ranks within this process use ``spawn``.
-    Raises ArgumentError for a name that does not exist, and what the transport raises.
+    ``name`` is a transport: "mpi" (takes ``comm=``, an ``mpi4py.MPI.Comm``, by default
+    COMM_WORLD, and ``shared_memory=``), or any that a plug-in offers.  For ranks within this
+    process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has written, for
+    algorithm="auto"; by default the one that $REFCOLL_TUNING names, if it names one.
+    Raises ArgumentError for a name or a file that does not exist, and what the transport
+    raises.
     """
-    return Communicator(transport(name)(**options), timeout)
+    end = transport(name)(**options)  # first: it sees to it that an error ends the whole job
+    return Communicator(end, timeout, tuning)
 
 
 def transport(name: str) -> Callable[..., Transport]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from math import prod
@@ -29,6 +30,8 @@ from refcoll.operators import Array, Operator, kind
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS
 from refcoll.topology import Nodes, Topology
 from refcoll.transport import Transport
+from refcoll.tuning import Tuning
+from refcoll.tuning import tuning as find_tuning
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds that any one wait may last."""
@@ -47,6 +50,8 @@ class CollectivePlan:
         self._comm = comm
         call, _ = comm._agreed(request, sequence, None, check, once=False)
         self.algorithm = call.program.name
+        self.reason = call.reason
+        """Why this algorithm, in words."""
         self.channel = CHANNEL + sequence
         self._buffers = Buffers(call, comm.transport)
         self._plan = Plan(
@@ -89,8 +94,14 @@ class CollectivePlan:
 class Group:
     """One rank's end of a group of ranks that make the same calls in the same order."""
 
-    def __init__(self, transport: Transport, timeout: float = DEFAULT_TIMEOUT) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        timeout: float = DEFAULT_TIMEOUT,
+        tuning: Tuning | str | os.PathLike[str] | None = None,
+    ) -> None:
         self.transport = transport
+        self.tuning = find_tuning(tuning)
         self.timeout = seconds(timeout)
         self.rank, self.size = transport.rank, transport.size
         self.nodes: Nodes = transport.nodes
@@ -131,6 +142,7 @@ class Group:
             collective=collective, x=x, op=op, root=root, out=out, counts=counts,
             algorithm=algorithm, accumulate=accumulate, segments=segments, radix=radix,
             shards=shards, nodes=self.nodes if nodes is None else nodes,
+            tuning=self.tuning,
         )  # fmt: skip
         sequence = self._next()
         return self._do(lambda: CollectivePlan(self, request, sequence, check))
@@ -182,7 +194,7 @@ class Group:
             return self.transport.subgroup([rank for _, rank in chosen], sequence)
 
         transport = self._do(make)
-        return None if transport is None else type(self)(transport, self.timeout)
+        return None if transport is None else type(self)(transport, self.timeout, self.tuning)
 
     def close(self) -> None:
         """Free what the communicator holds.  Waits for operations under way on this rank.
@@ -223,7 +235,7 @@ class Group:
         **arguments: Any,
     ) -> Any:
         """Plan one call, or find its plan, and run it, now or in the background."""
-        request = Request(collective=collective, nodes=self.nodes, **arguments)
+        request = Request(collective=collective, nodes=self.nodes, tuning=self.tuning, **arguments)
         sequence = self._next()
 
         def whole() -> Array | None:

@@ -9,8 +9,8 @@ import pytest
 
 from refcoll import ArgumentError, spawn
 from refcoll.benchmarking import BUS_FACTORS, Contender, limits, timings
-from refcoll.cli.bench import _sizes
 from refcoll.cli.bench_tools import timed
+from refcoll.cli.units import sizes_from
 from refcoll.goals import EMPTY, PRIVATE, goals, standings
 
 TIMEOUT = 10
@@ -75,8 +75,8 @@ def test_only_what_has_a_bus_bandwidth_is_timed():
 
 
 def test_sizes():
-    assert _sizes("256:16kB") == [256, 1024, 4096]
-    assert _sizes("1kB,1MB") == [1000, 1_000_000]
+    assert sizes_from("256:16kB") == [256, 1024, 4096]
+    assert sizes_from("1kB,1MB") == [1000, 1_000_000]
 
 
 def test_the_tools_are_timed_on_what_is_said():

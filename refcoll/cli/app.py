@@ -9,6 +9,7 @@ import typer
 
 import refcoll
 from refcoll.cli.bench import bench
+from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
@@ -42,6 +43,7 @@ app.command()(count)
 app.command()(show)
 app.command()(choose)
 app.command()(bench)
+app.command()(calibrate)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from refcoll.cli.bench_report import draw, machine, report, report_goals
 from refcoll.cli.bench_tools import bench_tools
 from refcoll.cli.options import Json
 from refcoll.cli.output import write_json
-from refcoll.cli.units import nbytes, said_bytes
+from refcoll.cli.units import said_bytes, sizes_from
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.errors import ArgumentError
@@ -41,6 +41,9 @@ def bench(
         list[str] | None, typer.Option(help="beside the MPI library also gloo (needs torch)")
     ] = None,
     goals_: Annotated[bool, typer.Option("--goals", help="exit 1 where a goal is missed")] = False,
+    tuning: Annotated[
+        Path | None, typer.Option(help='what refcoll calibrate has written, for "auto"')
+    ] = None,
     shared_memory: Annotated[bool, typer.Option(help="within a node")] = True,
     plot: Annotated[Path | None, typer.Option(help="draw all against size: a .png, .svg")] = None,
     tools: Annotated[
@@ -61,16 +64,17 @@ def bench(
         return
     if launched_size() is None:
         raise ArgumentError("bench times real processes: run it as `mpirun -n 4 refcoll bench`")
-    comm = Communicator(connector("mpi")(shared_memory=shared_memory))
+    end = connector("mpi")(shared_memory=shared_memory)
+    comm = Communicator(end, tuning=tuning)
     beside = peers(comm, peer or [])
     taking_part = [*beside, *_contenders(comm, collective, algorithm or []), *limits()]
     named, before = [each.name for each in beside], machine()
     rows: list[Timing] = []
-    for row in timings(comm, collective, _sizes(sizes), taking_part, named, iterations):
+    for row in timings(comm, collective, sizes_from(sizes), taking_part, named, iterations):
         if comm.rank == 0 and row.contender == named[0]:
             print(f"bench: {said_bytes(row.size)}", file=sys.stderr, flush=True)
         rows.append(row)
-    library: str = comm.transport.library()  # type: ignore[attr-defined]
+    library: str = end.library()  # type: ignore[attr-defined]
     brand = next((each for each in ("MPICH", "Open MPI") if each in library), library)
     stand = standings(goals(collective, brand, shared_memory), rows)
     if comm.rank == 0:
@@ -118,16 +122,3 @@ def _contenders(comm: Communicator, collective: str, names: Sequence[str]) -> li
         Contender(EMPTY, lambda case: case.plan("auto"), empty=True),
         *(Contender(each, lambda case, each=each: case.plan(each)) for each in named),  # type: ignore[misc]
     ]
-
-
-def _sizes(text: str) -> list[int]:
-    """Bytes from "256:16MB", each four times the one before, or from "1kB,1MB"."""
-    if ":" not in text:
-        return [nbytes(each) for each in text.split(",")]
-    first, _, last = text.partition(":")
-    sizes = [nbytes(first)]
-    if sizes[0] < 1:
-        raise ArgumentError(f"sizes={text!r} must begin with at least 1 byte")
-    while sizes[-1] * 4 <= nbytes(last):
-        sizes.append(sizes[-1] * 4)
-    return sizes

@@ -33,6 +33,19 @@ def nbytes(text: str, name: str = "size") -> int:
     return int(whole)
 
 
+def sizes_from(text: str) -> list[int]:
+    """Bytes from "256:16MB", each four times the one before, or from "1kB,1MB"."""
+    if ":" not in text:
+        return [nbytes(each) for each in text.split(",")]
+    first, _, last = text.partition(":")
+    sizes = [nbytes(first)]
+    if sizes[0] < 1:
+        raise ArgumentError(f"sizes={text!r} must begin with at least 1 byte")
+    while sizes[-1] * 4 <= nbytes(last):
+        sizes.append(sizes[-1] * 4)
+    return sizes
+
+
 def bytes_per_second(text: str, name: str = "bandwidth") -> float:
     """Bytes per second from "450GB/s"; "Gb/s" and "Gbit/s" are bits."""
     value, unit = _split(text, name)
