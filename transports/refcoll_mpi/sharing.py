@@ -49,9 +49,11 @@ class Segment:
 class Shared:
     """The window and the heaps, as one process sees them.  Made by all of ``local`` together."""
 
-    def __init__(self, local: MPI.Intracomm, place_bytes: int, fenced: bool) -> None:
+    def __init__(
+        self, local: MPI.Intracomm, window: MPI.Win, place_bytes: int, fenced: bool
+    ) -> None:
         self.rank, self.size, self.place_bytes = local.rank, local.size, place_bytes
-        self._window = _window(local, lane_bytes(place_bytes) * local.size)
+        self._window = window
         self.fence: Fence = self._window.Sync if fenced else None
         self._segments = [Segment(self._window.Shared_query(r)[0]) for r in range(local.size)]
         self.outlets = {
@@ -106,10 +108,11 @@ def shared(local: MPI.Intracomm, fenced: bool | None = None) -> Shared | None:
         fenced = platform.machine() not in _ORDERED
     known = (*_world_ranks(local), int(fenced))
     if known not in _made or MPI.UNDEFINED in known:
-        place_bytes = np.array(_place_bytes(local.size), np.int64)
-        local.Allreduce(MPI.IN_PLACE, place_bytes, MPI.MIN)
-        fits = place_bytes >= SMALLEST
-        _made[known] = Shared(local, int(place_bytes), fenced) if fits else None
+        place_bytes: int = local.allreduce(_place_bytes(local.size), MPI.MIN)
+        window = None if place_bytes < SMALLEST else _window(local, place_bytes)
+        all_have = local.allreduce(window is not None, MPI.LAND)
+        ready = window is not None and all_have
+        _made[known] = Shared(local, window, place_bytes, fenced) if ready and window else None
     return _made[known]
 
 
@@ -133,11 +136,17 @@ def _place_bytes(processes: int) -> int:
     return place
 
 
-def _window(local: MPI.Intracomm, nbytes: int) -> MPI.Win:
+def _window(local: MPI.Intracomm, place_bytes: int) -> MPI.Win | None:
+    """The window; None where MPI has none to give."""
     info = MPI.Info.Create()
     info.Set("alloc_shared_noncontig", "true")  # parts may then start on pages of their own
-    window = MPI.Win.Allocate_shared(nbytes, 1, info, local)
-    info.Free()
+    try:
+        nbytes = lane_bytes(place_bytes) * local.size
+        window = MPI.Win.Allocate_shared(nbytes, 1, info, local)
+    except MPI.Exception:
+        return None
+    finally:
+        info.Free()
     window.Lock_all(MPI.MODE_NOCHECK)  # MPI allows Win.Sync only in an epoch
     return window
 
