@@ -18,11 +18,14 @@ import threading
 import numpy as np
 import pytest
 
-from refcoll_mpi import lanes
-from refcoll_mpi.lanes import Inlet, Outlet, Post, Take, key, lane_bytes
+from refcoll.transport import TransportError
+from refcoll_mpi.lanes import key
+from refcoll_mpi.receiving import Inlet, Take
+from refcoll_mpi.sending import Outlet, Post
 
 SENDER, RECEIVER = 0, 1
-PLACE = 8
+PLACE, PLACES = 8, 2
+"""So that few messages fill a lane."""
 CHANNELS = [key(0, 1), key(0, 2), key(3, 1)]
 
 
@@ -203,7 +206,7 @@ def until(machine, me):
 def sender(machine, fenced=True):
     heap = Memory(machine, SENDER, "heap")
     fence = (lambda: machine.fence(SENDER)) if fenced else None
-    outlet = Outlet(Memory(machine, SENDER, "lane"), 0, PLACE, fence)
+    outlet = Outlet(Memory(machine, SENDER, "lane"), 0, PLACE, fence, places=PLACES)
     sent = []
     for at, (channel, data, how) in enumerate(MESSAGES):
         octets, lent = bytearray(data), None
@@ -233,7 +236,7 @@ def sender(machine, fenced=True):
 def receiver(machine, fenced=True):
     heap = Memory(machine, RECEIVER, "heap")
     fence = (lambda: machine.fence(RECEIVER)) if fenced else None
-    inlet = Inlet(Memory(machine, RECEIVER, "lane"), 0, PLACE, heap, fence)
+    inlet = Inlet(Memory(machine, RECEIVER, "lane"), 0, PLACE, heap, fence, places=PLACES)
     for number in ORDER:
         channel, data, _ = MESSAGES[number]
         wait = until(machine, RECEIVER)
@@ -242,14 +245,6 @@ def receiver(machine, fenced=True):
         assert came == data, (number, came)
     if inlet.taken != inlet.received:
         inlet.give_back()
-
-
-@pytest.fixture(autouse=True)
-def two_places(monkeypatch):
-    """So that few messages fill a lane."""
-    monkeypatch.setattr(lanes, "PLACES", 2)
-    monkeypatch.setattr(lanes, "_MASK", 1)
-    assert lane_bytes(PLACE) < 1000
 
 
 def enumerated(deviations, weak, fenced, most):
@@ -306,12 +301,12 @@ def test_random_ways_deliver():
 
 
 def found():
-    with pytest.raises((AssertionError, TypeError, ValueError, lanes.TransportError)):
+    with pytest.raises((AssertionError, TypeError, ValueError, TransportError)):
         at_random(range(3000), weak=False, fenced=False)
 
 
 def test_a_weak_processor_needs_the_fences():
-    with pytest.raises((AssertionError, TypeError, ValueError, lanes.TransportError)):
+    with pytest.raises((AssertionError, TypeError, ValueError, TransportError)):
         at_random(range(3000), weak=True, fenced=False)
 
 
@@ -320,7 +315,7 @@ def test_a_number_written_before_the_data_is_found(monkeypatch):
 
     def early(self, octets):
         outlet, number = self.outlet, self.outlet.sent + 1
-        outlet.words[outlet.number_at[number & lanes._MASK]] = number
+        outlet.words[outlet.number_at[number & outlet.mask]] = number
         put(self, octets)
 
     monkeypatch.setattr(Post, "put", early)
@@ -330,7 +325,7 @@ def test_a_number_written_before_the_data_is_found(monkeypatch):
 def test_a_place_used_too_soon_is_found(monkeypatch):
     def room(self):
         self.taken = self.words[self.taken_at]
-        return self.sent - self.taken < lanes.PLACES + 1
+        return self.sent - self.taken < self.places + 1
 
     monkeypatch.setattr(Outlet, "room", room)
     found()

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from refcoll.transport import Bytes, Incoming, Lent, Outgoing, TransportError
 from refcoll_mpi import ending, heap
-from refcoll_mpi.lanes import Outlet, Post, Take, key, octets
+from refcoll_mpi.lanes import key, octets
 from refcoll_mpi.messages import Irecv, Isend
+from refcoll_mpi.receiving import Take
+from refcoll_mpi.sending import Outlet, Post
 
 if TYPE_CHECKING:
     from refcoll_mpi.transport import MPITransport

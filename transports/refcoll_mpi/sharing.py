@@ -16,7 +16,9 @@ from mpi4py import MPI
 
 from refcoll.transport import Lent
 from refcoll_mpi import heap
-from refcoll_mpi.lanes import Fence, Inlet, Outlet, lane_bytes
+from refcoll_mpi.lanes import Fence, lane_bytes
+from refcoll_mpi.receiving import Inlet
+from refcoll_mpi.sending import Outlet
 from refcoll_mpi.waiting import spare_cores, yield_core
 
 BUDGET = 256 << 20

@@ -17,8 +17,10 @@ from mpi4py import MPI
 from refcoll.transport import ArgumentError, Bytes, Incoming, Outgoing, Transport
 from refcoll_mpi import ending, native
 from refcoll_mpi.exchange import Exchange
-from refcoll_mpi.lanes import CONTEXTS, Inlet, Outlet, key
+from refcoll_mpi.lanes import CONTEXTS, key
 from refcoll_mpi.launcher import require_right_launcher
+from refcoll_mpi.receiving import Inlet
+from refcoll_mpi.sending import Outlet
 from refcoll_mpi.sharing import Shared, shared
 from refcoll_mpi.waiting import Patience
 
