@@ -18,7 +18,7 @@ from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer
-from refcoll.operators import Array, Operator, is_extension_float, kind, operator
+from refcoll.operators import Array, Operator, is_builtin, is_extension_float, kind, operator
 from refcoll.programs import Program
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
 from refcoll.topology import Topology, topology
@@ -73,7 +73,7 @@ class Call:
             "count": self.x.size if request.collective in GATHERING and counts is None
             else self.layout.count,
             "dtype": self.x.dtype.name,
-            "op": self.op.name if self.program.collective.reduces else None,
+            "op": self._operator() if self.program.collective.reduces else None,
             "root": self.program.root if self.program.collective.rooted else None,
             "counts": None if counts is None else list(self.layout.lengths),
             "accumulate": None if request.accumulate is None else self.dtype.name,
@@ -82,6 +82,9 @@ class Call:
             "radix": int(request.radix),
             "shards": int(request.shards),
         }  # fmt: skip
+
+    def _operator(self) -> str:
+        return self.op.name if is_builtin(self.op) else f"{self.op.name} (a user's)"
 
     def _placed(self) -> list[Any]:
         """Nodes of ranks, or switches of nodes if there are several."""

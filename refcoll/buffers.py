@@ -29,8 +29,8 @@ class Buffers:
         shape = result_shape(call.program, call.layout, call.x, rank)
         self.result = call.out
         if self.result is None and shape is not None:
-            flat = _empty(None if self._own else transport, prod(shape), call.x.dtype)
-            self.result = flat.reshape(shape)
+            # Ordinary memory: what a caller keeps must not be shared with a forked child.
+            self.result = np.empty(prod(shape), call.x.dtype).reshape(shape)
         mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)
         start = call.program.result_area * count
         whole, result = slice(0, count), slice(start, start + count)
@@ -98,8 +98,5 @@ class Buffers:
         return self.result
 
 
-def _empty(transport: Transport | None, count: int, dtype: np.dtype[np.generic]) -> Array:
-    """Memory that the transport moves best; any, where nothing moves from it or to it."""
-    if transport is None:
-        return np.empty(count, dtype)
+def _empty(transport: Transport, count: int, dtype: np.dtype[np.generic]) -> Array:
     return transport.empty(count * dtype.itemsize).view(dtype)

@@ -9,7 +9,7 @@ from refcoll.transport import Bytes, Incoming, Lent, Outgoing, TransportError
 from refcoll_mpi import ending, heap
 from refcoll_mpi.lanes import key, octets
 from refcoll_mpi.messages import Irecv, Isend
-from refcoll_mpi.receiving import Take
+from refcoll_mpi.receiving import Inlet, Take
 from refcoll_mpi.sending import Outlet, Post
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Exchange:
         receives: Sequence[Incoming],
         channel: int,
     ) -> None:
-        self._end, self._until = end, end.patience.until
+        self._end = end
         self._views: list[Bytes] = [send.view for send in sends]
         """Kept: a lane knows where a view lies, but does not keep it."""
         self._key, self._tag = key(end.context, channel), channel % end.tags
@@ -41,8 +41,8 @@ class Exchange:
         for each in sends:
             self._send(each)
         self._waits = [take.wait for take in self._takes]
-        inlets = (take.inlet for take in self._takes if isinstance(take, Take))
-        self._inlets = tuple(dict.fromkeys(inlets))
+        self._current: Take | None = None
+        """The receive waited for last, whose data may be lent."""
         self._outlets = tuple(dict.fromkeys(post.outlet for post, _ in self._posts))
         self._lent = [pair for pair in self._posts if pair[0].at is not None]
 
@@ -102,6 +102,10 @@ class Exchange:
 
     def wait(self, index: int, timeout: float) -> Lent:
         """Wait for receive ``index``."""
+        if self._current is not None:
+            self._current.give_back()
+        take = self._takes[index]
+        self._current = take if isinstance(take, Take) else None
         for outlet in self._outlets:
             if outlet.held:
                 outlet.push()
@@ -111,15 +115,31 @@ class Exchange:
             self._abandon()
             raise
 
+    def _until(self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str]) -> None:
+        self._end.patience.until(done, timeout, awaited, self._make_room)
+
+    def _make_room(self) -> None:
+        """While this rank waits for long: take what has come for its other receives.
+
+        Their senders may be what it waits for, and they may wait for it to take theirs.
+        """
+        index = 0 if self._current is None else self._takes.index(self._current) + 1
+        parts: dict[Inlet, int] = {}
+        for take in self._takes[index:]:
+            if isinstance(take, Take):
+                parts[take.inlet] = parts.get(take.inlet, 0) + take.parts
+        for inlet, limit in parts.items():
+            if self._current is None or inlet is not self._current.inlet:
+                inlet.drain(self._key, limit)
+
     def received(self, index: int) -> int:
         """Bytes that receive ``index`` brought."""
         return self._takes[index].received
 
     def release(self, timeout: float) -> None:
         """Give back what is lent, and wait for what was sent."""
-        for inlet in self._inlets:
-            if inlet.taken != inlet.received:
-                inlet.give_back()
+        if self._current is not None:
+            self._current.give_back()
         for outlet in self._outlets:
             if outlet.held:
                 self._settle(self._posts, timeout)
@@ -157,6 +177,10 @@ class Exchange:
         the caller's: see docs/communicator.md.)
         """
         ending.fail()
+        if self._current is not None:
+            self._current.give_back()
+        for outlet in self._outlets:
+            outlet.forget({post for post, _ in self._posts})
         for irecv in self._irecvs:
             irecv.cancel()
         _abandoned.append(self)

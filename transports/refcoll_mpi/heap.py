@@ -15,6 +15,7 @@ import secrets
 import weakref
 from bisect import insort
 from collections import deque
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from refcoll.transport import Bytes, Lent
 PAGE = mmap.PAGESIZE
 SMALLEST = 64 << 10
 """Less is copied faster than it is lent."""
-_COLD = 4 << 20
+_COLD = 1 << 20
 """So much, once freed, is given back to the system; less is kept for the next who asks."""
 _TOKEN = 16
 
@@ -63,6 +64,7 @@ class Heap(Mapped):
         self.memory[:_TOKEN] = secrets.token_bytes(_TOKEN)
         self._start = np.frombuffer(self.memory, np.uint8).ctypes.data
         self._end, self._top = nbytes, PAGE
+        self._lock, self._retired = Lock(), False
         self._free: list[tuple[int, int]] = []
         """(start, length) of free blocks below ``_top``, in order, none beside another."""
         self._returned: deque[tuple[int, int]] = deque()
@@ -70,14 +72,34 @@ class Heap(Mapped):
 
     def empty(self, nbytes: int) -> Bytes:
         """Uninitialised memory, from the heap unless it is small or the heap is full."""
-        start = None if nbytes < SMALLEST else self._take(-(-nbytes // PAGE) * PAGE)
+        length = -(-nbytes // PAGE) * PAGE
+        with self._lock:
+            start = None if nbytes < SMALLEST else self._take(length)
         if start is None:
             return np.empty(nbytes, np.uint8)
         block: Bytes = np.frombuffer(self.memory, np.uint8, nbytes, start)
         # numpy's views of the block keep this array alive, and so the block.
-        kept = weakref.finalize(block, self._returned.append, (start, -(-nbytes // PAGE) * PAGE))
+        kept = weakref.finalize(block, self._give_back, start, length)
         kept.atexit = False
         return block
+
+    def _give_back(self, start: int, length: int) -> None:
+        """Run by the garbage collector, at any moment: no lock, and nothing that needs one."""
+        if self._retired:
+            return
+        if length >= _COLD:
+            self._cool(start, length)
+        self._returned.append((start, length))
+
+    def retire(self) -> None:
+        """Give no more memory, and leave that which was given as it is."""
+        self._retired, self._free, self._top = True, [], self._end
+        os.close(self.file)
+
+    def _cool(self, start: int, length: int) -> None:
+        """Let the system have the pages."""
+        with contextlib.suppress(OSError, ValueError):  # then they stay, which is no harm
+            self.memory.madvise(mmap.MADV_REMOVE, start, length)
 
     def offset(self, view: Bytes) -> int | None:
         """Where ``view`` lies in the heap; None if it does not."""
@@ -98,9 +120,6 @@ class Heap(Mapped):
         return self._top - length
 
     def _put_back(self, start: int, length: int) -> None:
-        if length >= _COLD:
-            with contextlib.suppress(OSError):  # then the pages stay, which is no harm
-                self.memory.madvise(mmap.MADV_REMOVE, start, length)
         insort(self._free, (start, length))
         merged: list[tuple[int, int]] = []
         for begin, each in self._free:
@@ -109,34 +128,58 @@ class Heap(Mapped):
             else:
                 merged.append((begin, each))
         if merged and sum(merged[-1]) == self._top:
-            self._top = merged.pop()[0]
+            self._top, length = merged.pop()
+            self._cool(self._top, length)
         self._free = merged
 
 
 class _Own:
     heap: Heap | None = None
     tried = False
+    others: dict[tuple[int, bytes], Mapped] = {}  # noqa: RUF012 - by process and token
 
 
-def own() -> Heap | None:
-    """This process's heap, made when first asked for; None where there can be none."""
+_MOST = 1 << 45
+"""Bytes of address space that all heaps of a node may take in a process."""
+
+
+def own(processes: int) -> Heap | None:
+    """This process's heap, made when first asked for; None where there can be none.
+
+    It is as long as the machine's memory, if as many processes as there are can map each
+    other's.
+    """
     if not _Own.tried:
         _Own.tried = True
         with contextlib.suppress(OSError, AttributeError, ValueError):
-            _Own.heap = Heap(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+            nbytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+            _Own.heap = Heap(min(nbytes, _MOST // processes // PAGE * PAGE))
+            os.register_at_fork(after_in_child=forget)
     return _Own.heap
+
+
+def forget() -> None:
+    """Take no more memory from it: a forked child would share what it takes with its parent;
+    and where the others cannot map it, it is of no use."""
+    if _Own.heap is not None:
+        _Own.heap.retire()
+    _Own.heap = None
 
 
 def other(process: int, file: int, token: bytes) -> Mapped | None:
     """Another process's heap; None if it cannot be mapped, or is not the one with the token."""
-    try:
-        opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
-    except OSError:
-        return None
-    try:
-        found = Mapped(mmap.mmap(opened, 0, prot=mmap.PROT_READ))
-    except (OSError, ValueError):
-        return None
-    finally:
-        os.close(opened)
-    return found if found.token == token else None
+    known = process, token
+    if known not in _Own.others:
+        try:
+            opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+        try:
+            if os.pread(opened, _TOKEN, 0) != token:
+                return None
+            _Own.others[known] = Mapped(mmap.mmap(opened, 0, prot=mmap.PROT_READ))
+        except (OSError, ValueError, TypeError):
+            return None
+        finally:
+            os.close(opened)
+    return _Own.others[known]

@@ -38,15 +38,22 @@ SIZE_BITS = 36
 SIZE = (1 << SIZE_BITS) - 1
 LENT = 1 << SIZE_BITS
 """The bit of a tag that says that the message lies in the sender's heap."""
-CHANNELS = 1 << 15
-CONTEXTS = 1 << 12
+_CHANNEL_BITS = 7
+CHANNELS = 1 << _CHANNEL_BITS
+"""Few are enough: what a communicator does is in order anyhow."""
+CONTEXTS = 1 << 20
 Fence = Callable[[], object] | None
 """Orders this process's accesses to memory, or None where the processor keeps their order."""
 
 
 def key(context: int, channel: int) -> int:
     """The part of a tag that says which communicator's and channel's a message is."""
-    return (context << 15 | channel % CHANNELS) << (SIZE_BITS + 1)
+    return (context << _CHANNEL_BITS | channel % CHANNELS) << (SIZE_BITS + 1)
+
+
+def context_of(found: int) -> int:
+    """The communicator of a key."""
+    return found >> (SIZE_BITS + 1 + _CHANNEL_BITS)
 
 
 def lane_bytes(place_bytes: int) -> int:

@@ -1,13 +1,14 @@
-"""The receiver's end of a lane: see ``lanes``."""
+"""The receiver's end of a lane: see ``lanes``, and ``sending`` on threads."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 from refcoll.transport import BYTE, Lent, TransportError
-from refcoll_mpi.lanes import LENT, PLACES, SIZE, SIZE_BITS, Fence, Lane, Memory, octets
+from refcoll_mpi.lanes import LENT, PLACES, SIZE, SIZE_BITS, Fence, Lane, Memory, context_of, octets
 from refcoll_mpi.waiting import Until
 
 
@@ -29,74 +30,61 @@ class Inlet(Lane):
         ``until``."""
         super().__init__(memory, start, place_bytes, fence, places)
         self.heap, self.looks, self.pause = heap, looks, pause
+        self.lock = Lock()
         self.received = 0
         self.taken = 0
         """What we have told the sender."""
+        self.lent: list[int] = []
+        """Numbers of messages that are being used where they lie."""
         self.aside: dict[int, deque[tuple[int, Lent]]] = {}
         """(bytes of the whole message, data) by key; no empty ones."""
 
-    def give_back(self) -> None:
-        """Tell the sender that all that was received is done with."""
-        if self.fence is not None:
-            self.fence()
-        self.words[self.taken_at] = self.taken = self.received
+    def arrived(self) -> bool:
+        """Whether there is a next message."""
+        number = self.received + 1
+        return bool(self.words[self.number_at[number & self.mask]] == number)
 
-    def await_next(self, until: Until, timeout: float, awaited: Callable[[], str]) -> int:
-        """Wait for the next message; its place."""
-        if self.taken != self.received:
-            self.give_back()
-        words, number = self.words, self.received + 1
-        place = number & self.mask
-        at, looks, pause = self.number_at[place], self.looks, self.pause
-        while words[at] != number:
-            looks -= 1
-            if looks < 0:
-                until(lambda: bool(words[at] == number), timeout, awaited)
-                break
-            if pause is not None:
-                pause()
-        if self.fence is not None:
-            self.fence()
-        return place
+    def settle(self) -> None:
+        """Tell the sender what is done with: all before the first that is still used.
 
-    def fetch(
-        self, wanted: int, until: Until, timeout: float, awaited: Callable[[], str]
-    ) -> tuple[int, Lent]:
-        """The next message with the key ``wanted``, or the next part of it: (bytes, data)."""
-        while True:
-            aside = self.aside.get(wanted)
-            if aside:
-                came = aside.popleft()
-                if not aside:
-                    del self.aside[wanted]
-                return came
-            place = self.await_next(until, timeout, awaited)
-            nbytes, data = self._content(place)
-            found = self._key(place)
-            self.received += 1
-            if found == wanted:
-                return nbytes, data
-            self._put_aside(found, nbytes, data)
-
-    def drain(self) -> None:
-        """Put aside all that has arrived."""
-        while self.words[self.number_at[(self.received + 1) & self.mask]] == self.received + 1:
+        This, and what follows, with the lock held.
+        """
+        done = min(self.lent) - 1 if self.lent else self.received
+        if done > self.taken:
             if self.fence is not None:
                 self.fence()
-            place = (self.received + 1) & self.mask
-            found, (nbytes, data) = self._key(place), self._content(place)
-            self.received += 1
-            self._put_aside(found, nbytes, data)
+            self.words[self.taken_at] = self.taken = done
 
-    def _put_aside(self, found: int, nbytes: int, data: Lent) -> None:
-        self.aside.setdefault(found, deque()).append((nbytes, data.copy()))
-        self.give_back()
+    def put_aside(self) -> None:
+        """Copy the next message, which has arrived, for whoever asks for it later."""
+        if self.fence is not None:
+            self.fence()
+        place = (self.received + 1) & self.mask
+        nbytes, data = self.content(place)
+        self.aside.setdefault(self.key(place), deque()).append((nbytes, data.copy()))
+        self.received += 1
+        self.settle()
 
-    def _key(self, place: int) -> int:
+    def drain(self, wanted: int = -1, parts: int = 0) -> None:
+        """Put aside what has arrived: all, or until so many with a key lie there."""
+        with self.lock:
+            while self.arrived():
+                if wanted >= 0 and len(self.aside.get(wanted, ())) >= parts:
+                    break
+                self.put_aside()
+
+    def forget(self, context: int) -> None:
+        """Drop what lies aside for a communicator that is no more."""
+        with self.lock:
+            for each in [each for each in self.aside if context_of(each) == context]:
+                del self.aside[each]
+
+    def key(self, place: int) -> int:
+        """Whose message lies in a place."""
         tag: int = self.words[self.tag_at[place]]
         return tag >> (SIZE_BITS + 1) << (SIZE_BITS + 1)
 
-    def _content(self, place: int) -> tuple[int, Lent]:
+    def content(self, place: int) -> tuple[int, Lent]:
         """What lies in a place: bytes of the whole message, and its data or a part of it."""
         tag = self.words[self.tag_at[place]]
         nbytes = tag & SIZE
@@ -126,72 +114,124 @@ class Take:
     ) -> None:
         self.inlet, self.nbytes, self.wanted, self.view = inlet, nbytes, wanted, view
         self.dtype, self.until, self.who = dtype, until, who
-        short = nbytes <= inlet.place_bytes
         self.received = nbytes
         """Bytes that came: others are an error."""
-        self.tag = wanted | nbytes if short else -1
-        self.pieces = inlet.pieces(nbytes) if short else []
-        self.arrays = inlet.arrays(nbytes, dtype) if short else []
-        self.octets = None if view is None else octets(view)
-        self._lent: dict[int, Lent] = {}
-        self._whole: Lent | None = None
+        short = nbytes <= inlet.place_bytes
+        self._tag = wanted | nbytes if short else -1
+        self._pieces = inlet.pieces(nbytes) if short else []
+        self._arrays = inlet.arrays(nbytes, dtype) if short else []
+        self._octets = None if view is None else octets(view)
+        self._number = 0
+        """Of the message that is lent; 0 if none is."""
+        self._borrowed: dict[int, Lent] = {}
+        self._whole, self._done = view, 0
+        """Where a message is put together, and how much of it is there."""
+
+    @property
+    def parts(self) -> int:
+        """In how many places it comes, if it is not lent."""
+        return max(1, -(-self.nbytes // self.inlet.place_bytes))
 
     def wait(self, timeout: float) -> Lent:
         """Wait for it; what it brought."""
         inlet = self.inlet
-        if inlet.aside:
-            return self._fetch(timeout)
-        place = inlet.await_next(self.until, timeout, self.awaited)
-        tag = inlet.words[inlet.tag_at[place]]
-        if tag == self.tag:
-            inlet.received += 1
-            if self.octets is None:
-                return self.arrays[place]
-            self.octets[:] = self.pieces[place]
-            inlet.give_back()
-            assert self.view is not None
-            return self.view
-        if tag == self.wanted | self.nbytes | LENT:
-            inlet.received += 1
-            return self._borrow(inlet.words[inlet.also_at[place]])
-        return self._fetch(timeout)
+        words, number_at, mask, looks = inlet.words, inlet.number_at, inlet.mask, inlet.looks
+        while True:
+            number = inlet.received + 1
+            if words[number_at[number & mask]] == number or inlet.aside:
+                with inlet.lock:
+                    came = self._next()
+                if came is not None:
+                    return came
+            looks -= 1
+            if looks < 0:
+                self.until(self._something, timeout, self.awaited)
+            elif inlet.pause is not None:
+                inlet.pause()
+
+    def give_back(self) -> None:
+        """What was lent is done with."""
+        if self._number:
+            inlet = self.inlet
+            with inlet.lock:
+                inlet.lent.remove(self._number)
+                inlet.settle()
+            self._number = 0
 
     def awaited(self) -> str:
         """What it waits for, in words."""
         return f"{self.nbytes} bytes from {self.who}"
 
+    def _something(self) -> bool:
+        return self.wanted in self.inlet.aside or self.inlet.arrived()
+
+    def _next(self) -> Lent | None:
+        """What has come, with the lock held: this message, a part of it, or another's."""
+        inlet = self.inlet
+        if inlet.aside and self.wanted in inlet.aside:
+            return self._from_aside()
+        number = inlet.received + 1
+        place = number & inlet.mask
+        if inlet.words[inlet.number_at[place]] != number:
+            return None
+        if inlet.fence is not None:
+            inlet.fence()
+        tag = inlet.words[inlet.tag_at[place]]
+        if tag == self._tag:
+            return self._lend(number, self._arrays[place], self._pieces[place])
+        if tag == self.wanted | self.nbytes | LENT:
+            return self._lend(number, self._borrow(inlet.words[inlet.also_at[place]]), None)
+        if inlet.key(place) != self.wanted:
+            inlet.put_aside()
+            return None
+        nbytes, data = inlet.content(place)
+        inlet.received = number
+        came = self._assemble(nbytes, data)
+        inlet.settle()
+        return came
+
+    def _lend(self, number: int, data: Lent, piece: Any) -> Lent:
+        """The data where it lies, or landed in the view."""
+        inlet = self.inlet
+        inlet.received = number
+        if self._octets is None or self.view is None:
+            inlet.lent.append(number)
+            self._number = number
+            return data
+        if piece is not None:
+            self._octets[:] = piece
+        else:
+            self.view[:] = data
+        inlet.settle()
+        return self.view
+
     def _borrow(self, at: int) -> Lent:
         """From the sender's heap."""
-        found = self._lent.get(at)
+        found = self._borrowed.get(at)
         if found is None:
             assert self.inlet.heap is not None
             dtype = self.dtype if self.view is None else BYTE
-            found = self._lent[at] = self.inlet.heap.array(at, self.nbytes, dtype)
-        if self.view is None:
-            return found
-        self.view[:] = found
-        self.inlet.give_back()
-        return self.view
+            found = self._borrowed[at] = self.inlet.heap.array(at, self.nbytes, dtype)
+        return found
 
-    def _fetch(self, timeout: float) -> Lent:
-        """Piece by piece, whether in places or put aside."""
-        done, whole = 0, self._landing()
-        while True:
-            nbytes, data = self.inlet.fetch(self.wanted, self.until, timeout, self.awaited)
-            if nbytes != self.nbytes:
-                raise TransportError(
-                    f"expected {self.nbytes} bytes from {self.who}, which sent {nbytes}"
-                )
-            whole[done : done + data.size] = data
-            done += data.size
-            if done >= nbytes:
-                self.inlet.give_back()
-                return whole.view(self.dtype) if self.view is None else whole
+    def _from_aside(self) -> Lent | None:
+        waiting = self.inlet.aside[self.wanted]
+        came = waiting.popleft()
+        if not waiting:
+            del self.inlet.aside[self.wanted]
+        return self._assemble(*came)
 
-    def _landing(self) -> Lent:
-        """Memory for the whole message, with alignment for any dtype."""
-        if self.view is not None:
-            return self.view
+    def _assemble(self, nbytes: int, data: Lent) -> Lent | None:
+        """Add a part; the whole message once it is there."""
+        if nbytes != self.nbytes:
+            raise TransportError(
+                f"expected {self.nbytes} bytes from {self.who}, which sent {nbytes}"
+            )
         if self._whole is None:
-            self._whole = BYTE.type(0).repeat(self.nbytes)
-        return self._whole
+            self._whole = BYTE.type(0).repeat(nbytes)  # aligned for any dtype
+        self._whole[self._done : self._done + data.size] = data
+        self._done += data.size
+        if self._done < nbytes:
+            return None
+        self._done = 0
+        return self._whole.view(self.dtype) if self.view is None else self.view

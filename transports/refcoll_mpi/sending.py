@@ -1,8 +1,13 @@
-"""The sender's end of a lane: see ``lanes``."""
+"""The sender's end of a lane: see ``lanes``.
+
+Communicators may be at work in several threads of a process, and all of them use its lanes:
+a lock is held while an end is changed, and never while anybody waits.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from threading import Lock
 from typing import Any
 
 from refcoll_mpi.lanes import LENT, PLACES, Fence, Lane, Memory
@@ -20,6 +25,7 @@ class Outlet(Lane):
         places: int = PLACES,
     ) -> None:
         super().__init__(memory, start, place_bytes, fence, places)
+        self.lock = Lock()
         self.sent = 0
         self.taken = 0
         """As far as we have looked."""
@@ -37,9 +43,15 @@ class Outlet(Lane):
 
     def push(self) -> None:
         """Put what is held into places that have become free."""
-        while self.held and self.room():
-            post, octets = self.held.popleft()
-            post.put(octets)
+        with self.lock:
+            while self.held and self.room():
+                post, octets = self.held.popleft()
+                post.put(octets)
+
+    def forget(self, posts: set[Post]) -> None:
+        """Do not send these, if they are held."""
+        with self.lock:
+            self.held = deque(each for each in self.held if each[0] not in posts)
 
     def is_taken(self, number: int) -> bool:
         """Whether the receiver has done with message ``number``."""
@@ -67,14 +79,15 @@ class Post:
     def start(self) -> None:
         """Send it, or see to it that it is sent when there is room."""
         outlet = self.outlet
-        if outlet.held or not outlet.room():
-            self.number = 0
-            outlet.held.append((self, bytes(self.octets) if self.changes else self.octets))
-        else:
-            self.put(self.octets)
+        with outlet.lock:
+            if outlet.held or not outlet.room():
+                self.number = 0
+                outlet.held.append((self, bytes(self.octets) if self.changes else self.octets))
+            else:
+                self.put(self.octets)
 
     def put(self, octets: Any) -> None:
-        """Send it: there is room."""
+        """Send it: there is room, and the lock is held."""
         outlet = self.outlet
         words, fence = outlet.words, outlet.fence
         self.number = outlet.sent = number = outlet.sent + 1

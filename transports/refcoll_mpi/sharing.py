@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -96,26 +97,38 @@ class Shared:
 
 
 _made: dict[tuple[int, ...], Shared | None] = {}
-"""By the processes' ranks in COMM_WORLD."""
+"""By the processes' ranks in COMM_WORLD, in order."""
 
 
-def shared(local: MPI.Intracomm, fenced: bool | None = None) -> Shared | None:
-    """What the processes of ``local``, which are all on one node, share; None for nothing.
+def shared(local: MPI.Intracomm, fenced: bool | None = None) -> tuple[Shared | None, Sequence[int]]:
+    """What the processes of ``local``, which are all on one node, share, if they can share
+    anything; and by local rank their numbers there.
 
     ``fenced`` asks for ``Win.Sync`` even where the processor does not need it.
     """
+    places = range(local.size)
     if local.size == 1:
-        return None
+        return None, places
     if fenced is None:
         fenced = platform.machine() not in _ORDERED
-    known = (*_world_ranks(local), int(fenced))
-    if known not in _made or MPI.UNDEFINED in known:
-        place_bytes: int = local.allreduce(_place_bytes(local.size), MPI.MIN)
-        window = None if place_bytes < SMALLEST else _window(local, place_bytes)
-        all_have = local.allreduce(window is not None, MPI.LAND)
-        ready = window is not None and all_have
-        _made[known] = Shared(local, window, place_bytes, fenced) if ready and window else None
-    return _made[known]
+    world = _world_ranks(local)
+    if MPI.UNDEFINED in world:  # started later, by another job: not known by their numbers
+        return _shared(local, fenced), places
+    in_order = sorted(world)
+    known = (*in_order, int(fenced))
+    if known not in _made:
+        by_rank = local.Split(0, world[local.rank])
+        _made[known] = _shared(by_rank, fenced)
+        by_rank.Free()
+    return _made[known], [in_order.index(rank) for rank in world]
+
+
+def _shared(local: MPI.Intracomm, fenced: bool) -> Shared | None:
+    place_bytes: int = local.allreduce(_place_bytes(local.size), MPI.MIN)
+    window = None if place_bytes < SMALLEST else _window(local, place_bytes)
+    if not local.allreduce(window is not None, MPI.LAND) or window is None:
+        return None
+    return Shared(local, window, place_bytes, fenced)
 
 
 def _world_ranks(local: MPI.Intracomm) -> list[int]:
@@ -155,9 +168,11 @@ def _window(local: MPI.Intracomm, place_bytes: int) -> MPI.Win | None:
 
 def _heaps(local: MPI.Intracomm) -> tuple[heap.Heap | None, list[heap.Mapped | None]]:
     """This process's heap and, by local rank, all heaps; none unless all can map all."""
-    mine = heap.own()
+    mine = heap.own(local.size)
     address = (os.getpid(), mine.file, mine.token) if mine else None
     found = [each and heap.other(*each) for each in local.allgather(address)]
     if not all(local.allgather(all(found))):
+        if not any(each and each.heap for each in _made.values()):
+            heap.forget()
         return None, [None] * local.size
     return mine, found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any, cast
 
 import mpi4py
@@ -41,19 +42,28 @@ def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MP
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
     require_right_launcher(library, MPI.COMM_WORLD.size)
     mine = (MPI.COMM_WORLD if comm is None else comm).Dup()
-    _require_same(mine, shared_memory)
+    try:
+        _require_same(mine, shared_memory)
+    except ArgumentError:
+        mine.Free()
+        raise
     local = cast(MPI.Intracomm, mine.Split_type(MPI.COMM_TYPE_SHARED, mine.rank))
-    return over(mine, local, shared(local) if shared_memory else None)
+    made = over(mine, local, *(shared(local) if shared_memory else (None, ())))
+    local.Free()
+    return made
 
 
-def over(comm: MPI.Intracomm, local: MPI.Intracomm, memory: Shared | None) -> MPITransport:
-    """A transport over ``comm``, of which ``local`` is the part on this process's node."""
+def over(
+    comm: MPI.Intracomm, local: MPI.Intracomm, memory: Shared | None, numbers: Sequence[int]
+) -> MPITransport:
+    """A transport over ``comm``, of which ``local`` is the part on this process's node;
+    ``memory`` and ``numbers`` are what ``shared`` gives for it."""
     ending.watch()
     firsts = comm.allgather(local.bcast(comm.rank))  # of each rank, the first on its node
     ranks = range(comm.size)
     nodes = [tuple(r for r in ranks if firsts[r] == each) for each in sorted(set(firsts))]
-    here = [r for r in ranks if firsts[r] == firsts[comm.rank]]
-    places = {rank: place for place, rank in enumerate(here)}
+    here = local.allgather(comm.rank)
+    places = dict(zip(here, numbers, strict=True)) if memory else {}
     return MPITransport(comm, tuple(nodes), memory, places)
 
 
@@ -146,6 +156,9 @@ class MPITransport(Transport):
 
     def close(self) -> None:
         """Give the communicator back to MPI, unless messages may still be under way on it."""
+        if self._memory is not None:
+            for inlet in self._memory.inlets.values():
+                inlet.forget(self.context)
         if not ending.failed() and self.comm != MPI.COMM_NULL:
             self.comm.Free()
 
@@ -160,15 +173,22 @@ class MPITransport(Transport):
 
 class _Latest:
     context = -1
+    lock = Lock()
 
 
 def _next_context(comm: MPI.Intracomm) -> int:
     """A number by which two processes tell their communicators apart.
 
-    One more than any of the processes has used: so it is new to each pair of them.
+    One more than any of the processes has used: so it is new to each pair of them; unless
+    another thread has taken it meanwhile for another communicator, when all try again.
     """
-    _Latest.context = comm.allreduce(_Latest.context, MPI.MAX) + 1
-    return _Latest.context
+    while True:
+        wanted: int = comm.allreduce(_Latest.context, MPI.MAX) + 1
+        with _Latest.lock:
+            is_new = wanted > _Latest.context
+            _Latest.context = max(_Latest.context, wanted)
+        if comm.allreduce(is_new, MPI.LAND):
+            return wanted
 
 
 def _require_same(comm: MPI.Intracomm, shared_memory: bool) -> None:

@@ -13,6 +13,7 @@ Until = Callable[[Callable[[], bool], float, Callable[[], str]], None]
 """Wait until something holds, at most so many seconds, for what in words."""
 yield_core: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 _BUSY = 1e-4
+_LONG = 1e-3
 _NAP = 5e-5
 """Seconds: after so long with other threads in this process, sleep so long at a time, since
 a thread that looks again and again keeps Python's lock from them."""
@@ -30,13 +31,24 @@ class Patience:
     def __init__(self, rank: int, meanwhile: Callable[[], object]) -> None:
         self._rank, self._meanwhile = rank, meanwhile
 
-    def until(self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str]) -> None:
-        """Wait until ``done``.  Raises DeadlineError after ``timeout`` seconds."""
+    def until(
+        self,
+        done: Callable[[], bool],
+        timeout: float,
+        awaited: Callable[[], str],
+        long: Callable[[], object] | None = None,
+    ) -> None:
+        """Wait until ``done``; where that takes ``_LONG`` seconds, do ``long`` meanwhile too.
+
+        Raises DeadlineError after ``timeout`` seconds.
+        """
         started = time.monotonic()
         while not done():
             self._meanwhile()
             yield_core()
             waited = time.monotonic() - started
+            if waited > _LONG and long is not None:
+                long()
             if waited > timeout:
                 if done():
                     return

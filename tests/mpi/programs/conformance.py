@@ -21,7 +21,7 @@ def transport():
     if how in ("shared", "off"):
         return connect(world, shared_memory=how == "shared")
     local = world.Split(world.rank // 2 if how == "mixed" else 0, world.rank)
-    return over(world.Dup(), local, shared(local, fenced=how == "fenced"))
+    return over(world.Dup(), local, *shared(local, fenced=how == "fenced"))
 
 
 assert transport().nodes == (
