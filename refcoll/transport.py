@@ -14,7 +14,7 @@ A transport
     a on that channel, whole and unchanged; different channels must not mix.
   - **must** accept a receive before its send and a send before its receive, and must move
     all messages of an exchange side by side: every rank may start its exchange first and
-    wait afterwards.
+    wait afterwards, and while it waits for one message the others' senders get rid of theirs.
   - **must not** be assumed to buffer: ``start`` returns at once, but ``release`` may wait
     until the receivers have *their* data.
   - **must** treat messages of no bytes like any others.

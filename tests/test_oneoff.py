@@ -145,3 +145,14 @@ def test_every_collective_may_come_again():
             comm.barrier()
 
     spawn(3, body)
+
+
+def test_a_users_operator_is_not_taken_for_one_of_ours_of_the_same_name():
+    """Else one rank would keep its plan, and the other not."""
+    mine = user_operator(np.add, "sum", commutative=True)
+
+    def body(comm):
+        with pytest.raises(DisagreementError, match=r"op=sum \(a user's\)"):
+            comm.all_reduce(np.ones(4), "sum" if comm.rank else mine)
+
+    spawn(2, body)

@@ -267,6 +267,29 @@ def counts_what_came(transport: Transport) -> None:
     assert transport.unclaimed(1) == 0
 
 
+def takes_what_it_is_not_waiting_for(transport: Transport) -> None:
+    """A rank that waits for one message lets others' messages of its exchange be sent.
+
+    Rank 2 waits for rank 0, which waits for rank 1 to take its messages, and rank 1 waits
+    for rank 2's before it looks at those.
+    """
+    if transport.size < 3:
+        return
+    for nbytes, many in ((1000, 20), (200_000, 1)):
+        mine, token = transport.empty(nbytes), np.zeros(8, np.uint8)
+        mine[:] = 7
+        if transport.rank == 0:
+            _run(transport, [Outgoing(mine, 1)] * many, [], 1)
+            _run(transport, [Outgoing(token, 2)], [], 1)
+        elif transport.rank == 2:
+            _run(transport, [], [Incoming(8, 0)], 1)
+            _run(transport, [Outgoing(token, 1)], [], 1)
+        elif transport.rank == 1:
+            receives = [Incoming(8, 2), *[Incoming(nbytes, 0)] * many]
+            _, *came = _run(transport, [], receives, 1)
+            assert all(np.all(each == 7) for each in came)
+
+
 def gives_memory(transport: Transport) -> None:
     """``empty`` gives writable memory of its own, also none."""
     for nbytes in (64, 100_000):
@@ -373,6 +396,7 @@ CHECKS: tuple[Check, ...] = (
     restarts,
     moves_large_messages_both_ways,
     counts_what_came,
+    takes_what_it_is_not_waiting_for,
     gives_memory,
     moves_its_own_memory,
     makes_subgroups,

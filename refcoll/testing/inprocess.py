@@ -2,16 +2,19 @@
 
 A send puts a letter into the receiver's mailbox: a view of the sender's bytes.  The receiver
 copies from it, or reads it where it lies, and marks it as taken; the sender's release waits
-for that.  Nothing is buffered, so whoever relies on buffering hangs here, up to the deadline.
+for that.  Nothing is buffered, so whoever relies on buffering hangs here, up to the deadline;
+but while a rank waits for one receive of an exchange, it copies what has come for the later
+ones, so that their senders can go on.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -157,6 +160,8 @@ class _Exchange:
         self._world, self._rank, self._channel = world, rank, channel
         self._sends, self._receives = tuple(sends), tuple(receives)
         self._desk = world.desks[rank]
+        self._at = 0
+        """The receive that is waited for; those behind it are open too."""
         self._posted: list[_Letter] = []
         self._arrived: list[_Letter] = []
 
@@ -173,6 +178,7 @@ class _Exchange:
                 desk.bell.notify_all()
 
     def wait(self, index: int, timeout: float) -> Lent:
+        self._at = index
         receive = self._receives[index]
         key = (receive.source, self._channel)
         self._wait_for(
@@ -200,6 +206,7 @@ class _Exchange:
         return self._arrived[index].view.nbytes
 
     def release(self, timeout: float) -> None:
+        self._at = len(self._receives)
         for letter in self._arrived:
             self._take(letter)
         self._wait_for(
@@ -227,8 +234,8 @@ class _Exchange:
         timeout: float,
     ) -> None:
         started = time.monotonic()
-        with self._desk.bell:
-            while True:
+        while True:
+            with self._desk.bell:
                 if self._world.failure is not None:
                     raise PeerFailedError(f"{self._world.failure}; see there")
                 if condition():
@@ -240,4 +247,20 @@ class _Exchange:
                 if left <= 0:
                     waited = time.monotonic() - started
                     raise DeadlineError(f"rank {self._rank} waited {waited:.1f} s for {awaited()}")
-                self._desk.bell.wait(left)
+                early = self._early()
+                if not early:
+                    self._desk.bell.wait(left)
+            for letter in early:
+                letter.view = letter.view.copy()
+                self._take(letter)
+
+    def _early(self) -> list[_Letter]:
+        """What has come for receives behind the one that is waited for."""
+        open_ones = Counter(receive.source for receive in self._receives[self._at + 1 :])
+        return [
+            letter
+            for source, many in open_ones.items()
+            if source != self._receives[self._at].source
+            for letter in islice(self._desk.letters.get((source, self._channel), ()), many)
+            if not letter.taken
+        ]

@@ -36,6 +36,26 @@ def test_plans_and_communicators_share_lanes(ranks, program):
     assert run.stdout.count("300 rounds alike.") == ranks
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_communicators_may_be_under_way_at_once(ranks, program):
+    run = program(ranks, "threads.py")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.count("both right.") == ranks
+
+
+def test_a_forked_child_has_results_of_its_own(program):
+    run = program(2, "forked.py")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.count("its own.") == 2
+
+
+def test_connecting_again_and_again_uses_nothing_up(program):
+    """MPICH has some 2000 communicators; each process maps each other's heap once."""
+    run = program(2, "lifetimes.py", "connects")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.count("gone and done.") == 2
+
+
 def test_nothing_is_left_behind_by_a_killed_job(program):
     """MPI's own files aside, which are there without shared memory too."""
     run = program(2, "killed.py")

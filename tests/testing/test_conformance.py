@@ -115,6 +115,15 @@ class LendsBytes(Broken):
         return self.inner.prepare(sends, receives, channel)
 
 
+class TakesInOrder(Broken):
+    """A message is taken only when its receive is waited for."""
+
+    def prepare(self, sends, receives, channel):
+        made = self.inner.prepare(sends, receives, channel)
+        made._early = list
+        return made
+
+
 class Corrupts(BrokenExchanges):
     class exchange(Broken):  # noqa: N801
         def wait(self, index, timeout):
@@ -251,6 +260,7 @@ BROKEN = [
     (Reorders, "passes_many_at_once"),
     (MixesChannels, "holds_back_other_channels"),
     (SharesMemory, "moves_its_own_memory"),
+    (TakesInOrder, "takes_what_it_is_not_waiting_for"),
     (IgnoresViews, "lands_in_views"),
     (Corrupts, "delivers_to_everyone"),
     (Overruns, "lands_in_views"),
@@ -270,6 +280,7 @@ KIT = {check.__name__: check for check in (*CHECKS, *SPARE_CHECKS)}
 @pytest.mark.parametrize(("broken", "check"), BROKEN)
 def test_broken_transports_are_found(broken, check, size, monkeypatch):
     monkeypatch.setattr(conformance, "PATIENCE", 1.0)
+    size = 3 if check == "takes_what_it_is_not_waiting_for" else size  # it takes three
     with pytest.raises((AssertionError, RefcollError)):
         spawn(size, lambda comm: KIT[check](broken(comm.transport)))
 

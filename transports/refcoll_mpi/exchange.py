@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from refcoll.transport import Bytes, Incoming, Lent, Outgoing, TransportError
 from refcoll_mpi import ending, heap
-from refcoll_mpi.lanes import key, octets
+from refcoll_mpi.lanes import SIZE, key, octets
 from refcoll_mpi.messages import Irecv, Isend
 from refcoll_mpi.receiving import Inlet, Take
 from refcoll_mpi.sending import Outlet, Post
@@ -70,6 +70,8 @@ class Exchange:
     def _post(self, outlet: Outlet, each: Outgoing) -> list[Post]:
         """The message as one that is lent, or in parts that are copied."""
         view, nbytes, changes = each.view, each.view.nbytes, each.changes
+        if nbytes > SIZE:
+            raise TransportError(f"a message of {nbytes} bytes is too long: at most {SIZE}")
         if changes and nbytes >= _STAGED:
             view = self._staged(view)
             changes = view is each.view

@@ -48,7 +48,8 @@ Fence = Callable[[], object] | None
 
 def key(context: int, channel: int) -> int:
     """The part of a tag that says which communicator's and channel's a message is."""
-    return (context << _CHANNEL_BITS | channel % CHANNELS) << (SIZE_BITS + 1)
+    kept = 1 + (channel - 1) % (CHANNELS - 1) if channel else 0  # 0 is the handshake's alone
+    return (context << _CHANNEL_BITS | kept) << (SIZE_BITS + 1)
 
 
 def context_of(found: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from mpi4py import MPI
@@ -117,7 +117,7 @@ def shared(local: MPI.Intracomm, fenced: bool | None = None) -> tuple[Shared | N
     in_order = sorted(world)
     known = (*in_order, int(fenced))
     if known not in _made:
-        by_rank = local.Split(0, world[local.rank])
+        by_rank = cast(MPI.Intracomm, local.Split(0, world[local.rank]))
         _made[known] = _shared(by_rank, fenced)
         by_rank.Free()
     return _made[known], [in_order.index(rank) for rank in world]

@@ -1,5 +1,6 @@
 """Communicators that come and go, and contexts that end in an exception."""
 
+import os
 import sys
 import time
 
@@ -14,6 +15,14 @@ if "many" in sys.argv:
         with comm.split(number % 2) as part:
             assert part.size == comm.size
     assert comm.all_reduce(x)[0] == sum(range(comm.size))
+    print("gone and done.", flush=True)
+elif "connects" in sys.argv:
+    for _ in range(2200):
+        refcoll.connect("mpi").close()
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(20):
+        refcoll.connect("mpi").close()
+    assert not before or len(os.listdir("/proc/self/fd")) == before
     print("gone and done.", flush=True)
 else:
     with comm:
