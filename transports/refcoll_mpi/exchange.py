@@ -41,6 +41,7 @@ class Exchange:
         for each in sends:
             self._send(each)
         self._waits = [take.wait for take in self._takes]
+        self._takes_by_lane = [take if isinstance(take, Take) else None for take in self._takes]
         self._current: Take | None = None
         """The receive waited for last, whose data may be lent."""
         self._outlets = tuple(dict.fromkeys(post.outlet for post, _ in self._posts))
@@ -106,8 +107,7 @@ class Exchange:
         """Wait for receive ``index``."""
         if self._current is not None:
             self._current.give_back()
-        take = self._takes[index]
-        self._current = take if isinstance(take, Take) else None
+        self._current = self._takes_by_lane[index]
         for outlet in self._outlets:
             if outlet.held:
                 outlet.push()

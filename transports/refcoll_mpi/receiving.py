@@ -95,6 +95,10 @@ class Inlet(Lane):
         return nbytes, self.memory.array(self.data[place], part, BYTE)
 
 
+_SMALL = 4096
+"""Bytes up to which a message is copied out of its place, not lent."""
+
+
 class Take:
     """One receive, ready to be waited for again and again.
 
@@ -112,8 +116,14 @@ class Take:
         until: Until,
         who: str,
     ) -> None:
-        self.inlet, self.nbytes, self.wanted, self.view = inlet, nbytes, wanted, view
+        self.inlet, self.nbytes, self.wanted = inlet, nbytes, wanted
         self.dtype, self.until, self.who = dtype, until, who
+        self.result: Lent | None = view
+        """What a message that lands is returned as: its view."""
+        if view is None and nbytes <= _SMALL:  # cheaper to copy than to lend
+            view = BYTE.type(0).repeat(nbytes)
+            self.result = view.view(dtype)
+        self.view = view
         self.received = nbytes
         """Bytes that came: others are an error."""
         short = nbytes <= inlet.place_bytes
@@ -170,17 +180,22 @@ class Take:
         inlet = self.inlet
         if inlet.aside and self.wanted in inlet.aside:
             return self._from_aside()
-        number = inlet.received + 1
+        words, number = inlet.words, inlet.received + 1
         place = number & inlet.mask
-        if inlet.words[inlet.number_at[place]] != number:
+        if words[inlet.number_at[place]] != number:
             return None
         if inlet.fence is not None:
             inlet.fence()
-        tag = inlet.words[inlet.tag_at[place]]
+        tag = words[inlet.tag_at[place]]
         if tag == self._tag:
-            return self._lend(number, self._arrays[place], self._pieces[place])
+            if self._octets is None:
+                return self._lend(number, self._arrays[place])
+            self._octets[:] = self._pieces[place]
+            inlet.received = number
+            inlet.settle()
+            return self.result
         if tag == self.wanted | self.nbytes | LENT:
-            return self._lend(number, self._borrow(inlet.words[inlet.also_at[place]]), None)
+            return self._lend(number, self._borrow(words[inlet.also_at[place]]))
         if inlet.key(place) != self.wanted:
             inlet.put_aside()
             return None
@@ -190,20 +205,16 @@ class Take:
         inlet.settle()
         return came
 
-    def _lend(self, number: int, data: Lent, piece: Any) -> Lent:
+    def _lend(self, number: int, data: Lent) -> Lent:
         """The data where it lies, or landed in the view."""
-        inlet = self.inlet
-        inlet.received = number
-        if self._octets is None or self.view is None:
-            inlet.lent.append(number)
+        self.inlet.received = number
+        if self.view is None or self.result is None:
+            self.inlet.lent.append(number)
             self._number = number
             return data
-        if piece is not None:
-            self._octets[:] = piece
-        else:
-            self.view[:] = data
-        inlet.settle()
-        return self.view
+        self.view[:] = data
+        self.inlet.settle()
+        return self.result
 
     def _borrow(self, at: int) -> Lent:
         """From the sender's heap."""
@@ -234,4 +245,4 @@ class Take:
         if self._done < nbytes:
             return None
         self._done = 0
-        return self._whole.view(self.dtype) if self.view is None else self.view
+        return self._whole.view(self.dtype) if self.result is None else self.result
