@@ -39,7 +39,8 @@ class Communicator(Group):
     check       False, on all ranks, to go without the comparison with the other ranks
 
     Every method raises ArgumentError or DisagreementError on every rank where arguments are
-    wrong or differ, and TransportError where a rank is late, gone or sends something else.
+    wrong or differ (unless check=False), and TransportError where a rank is late, gone or
+    sends something else.
     """
 
     def all_reduce(

@@ -29,9 +29,9 @@ def connect(
     """The communicator of this process in the job that it was started in.
 
     ``name`` is a transport: "mpi" (takes ``comm=``, an ``mpi4py.MPI.Comm``, by default
-    COMM_WORLD, and ``shared_memory=``), or any that a plug-in offers.  For ranks within this
-    process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has written, for
-    algorithm="auto"; by default the one that $REFCOLL_TUNING names, if it names one.
+    COMM_WORLD, and ``shared_memory=``, by default True), or any that a plug-in offers.  For
+    ranks within this process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has
+    written, for algorithm="auto"; by default the one that $REFCOLL_TUNING names, if any.
     Raises ArgumentError for a name or a file that does not exist, and what the transport
     raises.
     """

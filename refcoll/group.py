@@ -156,7 +156,12 @@ class Group:
         sizes = [integer(each, "shape") for each in lengths]
         if any(each < 0 for each in sizes):
             raise ArgumentError(f"shape={shape} must not be negative")
-        kept = np.dtype(dtype)
+        if self._closed:
+            raise PoisonedError("this communicator was closed and cannot be used again")
+        try:
+            kept = np.dtype(dtype)
+        except TypeError as error:
+            raise ArgumentError(f"dtype={dtype!r} is no dtype: {error}") from error
         kind(kept)
         whole = self.transport.empty(prod(sizes) * kept.itemsize)
         made: Array = whole.view(kept).reshape(sizes)

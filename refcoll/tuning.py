@@ -1,7 +1,8 @@
 """Which algorithm was measured to be best: what ``refcoll calibrate`` writes and "auto" reads.
 
 A file holds, for each collective and each placement of ranks on nodes that was tried, the
-best algorithm at some sizes.  Between them the nearer size, by its logarithm, decides.
+best algorithm at some sizes.  Between them the nearer size, by its logarithm, decides;
+for what is 16 times as long or as short as anything measured, nothing does.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from refcoll.topology import Nodes
 VARIABLE = "REFCOLL_TUNING"
 """The environment variable that names a file for ``refcoll.connect``."""
 _VERSION = 1
+_FAR = 16
+"""A size so many times as long, or as short, is another matter."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +57,20 @@ class Tuning:
     source: str = ""
 
     def best(self, placement: Placement, nbytes: int) -> Best | None:
-        """The best algorithm for ``nbytes``; None where this placement was not measured."""
+        """The best algorithm for ``nbytes``; None where nothing like it was measured."""
         found = self.measured.get(placement)
         if not found:
             return None
-        return min(found, key=lambda each: abs(log(max(1, each.nbytes)) - log(max(1, nbytes))))
+        best = min(found, key=lambda each: _apart(each.nbytes, nbytes))
+        return best if _apart(best.nbytes, nbytes) <= log(_FAR) else None
 
     def with_more(self, more: Mapping[Placement, Sequence[Best]]) -> Tuning:
-        """With measurements added, or put in the place of earlier ones."""
-        return Tuning({**self.measured, **more}, self.source)
+        """With measurements added, or, at the same size, put in the place of earlier ones."""
+        merged = dict(self.measured)
+        for placement, best in more.items():
+            by_size = {each.nbytes: each for each in (*merged.get(placement, ()), *best)}
+            merged[placement] = tuple(by_size[size] for size in sorted(by_size))
+        return Tuning(merged, self.source)
 
     def write(self, path: Path) -> None:
         """To a file.  Raises ArgumentError where that cannot be written."""
@@ -79,14 +87,21 @@ class Tuning:
             raise ArgumentError(f"tuning={str(path)!r} cannot be written: {error}") from error
 
 
+def _apart(one: int, other: int) -> float:
+    return abs(log(max(1, one)) - log(max(1, other)))
+
+
 def read(path: str | os.PathLike[str]) -> Tuning:
     """The tuning in a file.  Raises ArgumentError for one that is not there, or none of ours."""
     try:
-        content = json.loads(Path(path).read_text())
-        return Tuning(dict(_entries(content)), str(path))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = Path(path).read_text()
+    except (OSError, TypeError, ValueError) as error:
+        raise ArgumentError(f"tuning={str(path)!r} cannot be read: {error}") from error
+    try:
+        return Tuning(dict(_entries(json.loads(text))), str(path))
+    except (ValueError, KeyError, TypeError) as error:
         raise ArgumentError(
-            f"tuning={str(path)!r} cannot be read: {error!r}; `refcoll calibrate` writes such files"
+            f"tuning={str(path)!r} is no file that `refcoll calibrate` has written"
         ) from error
 
 
@@ -106,7 +121,10 @@ def tuning(given: Tuning | str | os.PathLike[str] | None) -> Tuning | None:
     names; None where there is none of these."""
     if given is None:
         named = os.environ.get(VARIABLE)
-        return None if not named else _kept(named)
+        try:
+            return _kept(named) if named else None
+        except ArgumentError as error:
+            raise ArgumentError(f"${VARIABLE}: {error}") from error
     return given if isinstance(given, Tuning) else read(given)
 
 

@@ -23,12 +23,13 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize(("nbytes", "algorithm"), [
-    (0, "ring"), (1, "ring"), (1000, "ring"), (31_000, "ring"), (32_000, "binomial"),
-    (10**9, "binomial"),
+    (63, "ring"), (1000, "ring"), (15_999, "ring"), (62_501, "binomial"), (16_000_000, "binomial"),
 ])  # fmt: skip
 def test_the_nearer_size_by_its_logarithm_decides(nbytes, algorithm):
-    """Between 1 kB and 1 MB the middle is sqrt(1e3 * 1e6) = 31.6 kB."""
+    """And none of those that are more than 16 times as long or as short."""
     assert MEASURED.best(TWO, nbytes).algorithm == algorithm
+    for far in (0, 62, 20_000, 50_000, 16_000_001):
+        assert MEASURED.best(TWO, far) is None
     assert MEASURED.best(Placement("all_reduce", (1, 1)), nbytes) is None
 
 
@@ -39,7 +40,7 @@ def test_the_nearer_size_by_its_logarithm_decides(nbytes, algorithm):
 def test_files_of_other_kinds_are_refused(content, tmp_path):
     path = tmp_path / "tuning.json"
     path.write_text(content)
-    with pytest.raises(ArgumentError, match="`refcoll calibrate` writes such files"):
+    with pytest.raises(ArgumentError, match="no file that `refcoll calibrate` has written"):
         read(path)
     with pytest.raises(ArgumentError, match="cannot be read"):
         tuning(tmp_path / "missing")
@@ -52,6 +53,16 @@ def test_the_environment_names_a_file(tmp_path, monkeypatch):
     MEASURED.write(tmp_path / "tuning.json")
     monkeypatch.setenv("REFCOLL_TUNING", str(tmp_path / "tuning.json"))
     assert tuning(None).measured == MEASURED.measured
+    monkeypatch.setenv("REFCOLL_TUNING", "missing")
+    with pytest.raises(ArgumentError, match=r"\$REFCOLL_TUNING: tuning='missing' cannot be read"):
+        tuning(None)
+
+
+def test_measurements_are_added_and_the_same_size_is_replaced():
+    more = MEASURED.with_more({TWO: (Best(1000, "binomial", 1e-6), Best(30, "ring", 1e-6))})
+    assert [(each.nbytes, each.algorithm) for each in more.measured[TWO]] == [
+        (30, "ring"), (1000, "binomial"), (1_000_000, "binomial"),
+    ]  # fmt: skip
 
 
 def plans(comm, *calls, measured=MEASURED):
@@ -60,7 +71,7 @@ def plans(comm, *calls, measured=MEASURED):
 
 
 def test_auto_takes_what_was_measured_and_tells_why():
-    short, long = np.zeros(10, np.float64), np.zeros(10**5)
+    short, long = np.zeros(10, np.float64), np.zeros(10**5)  # 80 and 800,000 bytes
 
     def body(comm):
         calls = [

@@ -51,5 +51,5 @@ def main() -> None:
     try:
         app()
     except RefcollError as error:
-        print(f"refcoll: {error}", file=sys.stderr)
+        sys.stderr.write(f"refcoll: {error}\n")  # in one piece: ranks write side by side
         sys.exit(2 if isinstance(error, ArgumentError) else 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refcoll.benchmarking import Timing
-from refcoll.cli.output import console, table
+from refcoll.cli.output import console, require_writable, table
 from refcoll.cli.units import said_bytes
 from refcoll.errors import ArgumentError
 from refcoll.goals import Standing
@@ -78,19 +78,28 @@ def report_goals(standings: Sequence[Standing]) -> None:
     console().print(table("Goals", header, cells))
 
 
+def require_drawable(path: Path) -> None:
+    """Raise ArgumentError, before anything is timed, where ``draw`` could not draw."""
+    require_writable(path, "plot")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ArgumentError(f"plot: {error}; pip install 'refcoll[plot]'") from error
+    kinds = Figure().canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in kinds:
+        raise ArgumentError(f"plot={str(path)!r} must end in one of {', '.join(sorted(kinds))}")
+
+
 def draw(path: Path, title: str, rows: Sequence[Timing]) -> None:
     """Time and bandwidth against size, all contenders and limits in one picture.
 
-    In place where that was timed.  Raises ArgumentError where matplotlib is missing, or the
-    file cannot be written.
+    In place where that was timed.  Raises ArgumentError where the file cannot be written.
     """
-    try:
-        import matplotlib
+    import matplotlib
 
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ArgumentError(f"plot: {error}; pip install 'refcoll[plot]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 5.5), layout="constrained")
     places = {row.in_place for row in rows}
     for name in dict.fromkeys(row.contender for row in rows):
@@ -111,7 +120,7 @@ def draw(path: Path, title: str, rows: Sequence[Timing]) -> None:
     left.set_yscale("log")
     right.set_yscale("log")
     left.legend()
-    figure.suptitle(title)
+    figure.suptitle(f"{title}, {'in place' if max(places) else 'out of place'}")
     try:
         figure.savefig(path, dpi=130)
     except (OSError, ValueError) as error:

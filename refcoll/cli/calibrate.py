@@ -13,7 +13,7 @@ import typer
 from refcoll.benchmarking import BUS_FACTORS, Contender, Timing, timings
 from refcoll.choosing import choose
 from refcoll.cli.options import Json
-from refcoll.cli.output import console, table, write_json
+from refcoll.cli.output import console, require_writable, table, write_json
 from refcoll.cli.units import said_bytes, sizes_from
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
@@ -50,7 +50,8 @@ def calibrate(
     """
     if launched_size() is None:
         raise ArgumentError("calibrate times real processes: run `mpirun -n 4 refcoll calibrate`")
-    comm = Communicator(connector("mpi")())
+    require_writable(out, "out")
+    comm = Communicator(connector("mpi")(), tuning=Tuning({}))  # what was measured is no matter
     wanted, known = sizes_from(sizes), read(out) if out.exists() else Tuning({})
     measured: dict[Placement, Sequence[Best]] = {}
     lines = []
@@ -68,7 +69,10 @@ def calibrate(
         write_json(json, {
             "ranks_on_nodes": [len(node) for node in comm.nodes], "file": str(out),
             "choices": [
-                {"collective": line[0], "size": line[1], "best": line[2], "model": line[4]}
+                {
+                    "collective": line[0], "size": int(line[1]), "best": line[2],
+                    "best_us": float(line[3]), "model": line[4], "model_us": float(line[5]),
+                }
                 for line in lines
             ],
         })  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,13 @@ def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         made.add_row(*row)
     return made
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Raise ArgumentError, before any work is done, where the file could not be written."""
+    folder = path.parent
+    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise ArgumentError(f"{option}={str(path)!r} cannot be written: is there such a folder?")
 
 
 def write_json(path: Path | None, content: Any) -> None:

@@ -36,12 +36,12 @@ def nbytes(text: str, name: str = "size") -> int:
 def sizes_from(text: str) -> list[int]:
     """Bytes from "256:16MB", each four times the one before, or from "1kB,1MB"."""
     if ":" not in text:
-        return [nbytes(each) for each in text.split(",")]
+        return [nbytes(each, "sizes") for each in text.split(",")]
     first, _, last = text.partition(":")
-    sizes = [nbytes(first)]
-    if sizes[0] < 1:
-        raise ArgumentError(f"sizes={text!r} must begin with at least 1 byte")
-    while sizes[-1] * 4 <= nbytes(last):
+    sizes, end = [nbytes(first, "sizes")], nbytes(last, "sizes")
+    if not 1 <= sizes[0] <= end:
+        raise ArgumentError(f"sizes={text!r} must go from at least 1 byte to as many or more")
+    while sizes[-1] * 4 <= end:
         sizes.append(sizes[-1] * 4)
     return sizes
 

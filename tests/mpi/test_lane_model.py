@@ -354,6 +354,7 @@ def test_a_place_used_too_soon_is_found(monkeypatch):
 
 
 def test_a_place_given_back_too_soon_is_found(monkeypatch):
+    monkeypatch.setattr(receiving, "_SMALL", 0)  # all are lent
     wait = Take.wait
 
     def hasty(self, timeout):
