@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,23 +19,19 @@ LIBRARY = "MPI"
 
 
 def peers(comm: Communicator, names: Sequence[str]) -> list[Contender]:
-    """The MPI library's collective as it is, and prepared once; then those named.
+    """The MPI library's collective as it is, and, where it has that, persistent; then those
+    named.
 
     Raises ArgumentError for a name that is not known, or that is not installed.
     """
     end: Any = comm.transport
 
-    def persistent(case: Case) -> Run:
-        try:
-            made: Run = end.native(case.collective, case.x, case.out, persistent=True)
-        except NotImplementedError:  # then as it is, again
-            made = end.native(case.collective, case.x, case.out)
-        return made
+    def native(persistent: bool) -> Callable[[Case], Run]:
+        return lambda case: end.native(case.collective, case.x, case.out, persistent=persistent)
 
-    found = [
-        Contender(LIBRARY, lambda case: end.native(case.collective, case.x, case.out)),
-        Contender(PERSISTENT, persistent),
-    ]
+    found = [Contender(LIBRARY, native(False))]
+    if end.has_persistent():
+        found.append(Contender(PERSISTENT, native(True)))
     for name in names:
         if name != "gloo":
             raise ArgumentError(f"peer={name!r}: there is gloo (torch.distributed's)")

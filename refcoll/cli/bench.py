@@ -19,7 +19,7 @@ from refcoll.cli.units import said_bytes, sizes_from
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.errors import ArgumentError
-from refcoll.goals import EMPTY, PRIVATE, goals, standings
+from refcoll.goals import EMPTY, PRIVATE, Standing, goals, standings
 from refcoll.launching import launched_size
 from refcoll.peers import peers
 from refcoll.registry import algorithms
@@ -89,17 +89,30 @@ def bench(
             "rows": [asdict(row) for row in rows],
             "goals": [{**asdict(each), "met": each.met} for each in stand],
         }  # fmt: skip
-        if str(json) != "-":
-            _head(content)
-            report(rows, named)
-            report_goals(stand)
-        write_json(json, content)
-        if plot is not None:
-            draw(plot, f"{collective} on {comm.size} ranks over {library}", rows)
+        _tell(content, rows, named, stand, json, plot)
         if goals_ and not stand:
             print("refcoll: no goal speaks of what was timed", file=sys.stderr)
     missed = goals_ and not (stand and all(each.met for each in stand))
     raise typer.Exit(1 if missed or any(row.wrong for row in rows) else 0)
+
+
+def _tell(
+    content: dict[str, Any],
+    rows: Sequence[Timing],
+    named: Sequence[str],
+    stand: Sequence[Standing],
+    json: Path | None,
+    plot: Path | None,
+) -> None:
+    """In all the ways asked for."""
+    if str(json) != "-":
+        _head(content)
+        report(rows, named)
+        report_goals(stand)
+    write_json(json, content)
+    if plot is not None:
+        on = f"{content['collective']} on {content['ranks']} ranks"
+        draw(plot, f"{on} over {content['library']}", rows)
 
 
 def _head(content: dict[str, Any]) -> None:

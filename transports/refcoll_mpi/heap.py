@@ -31,15 +31,10 @@ _TOKEN = 16
 
 
 class Mapped:
-    """A heap, of this process or another, as memory of a lane (``lanes.Memory``)."""
+    """A heap, of this process or another, for the receiver of a lane to read."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self.memory = memory
-        self.words = memoryview(memory).cast("Q")
-
-    def piece(self, start: int, nbytes: int) -> memoryview:
-        """Some of its bytes."""
-        return memoryview(self.memory)[start : start + nbytes]
 
     def array(self, start: int, nbytes: int, dtype: Any) -> Lent:
         """Some of its bytes as an array, which must not be written."""

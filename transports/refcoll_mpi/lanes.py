@@ -67,17 +67,21 @@ def octets(view: Lent) -> memoryview:
     return memoryview(view).cast("B")  # type: ignore[arg-type]
 
 
-class Memory(Protocol):
-    """What a lane needs of memory; bytes are counted from its start."""
+class Readable(Protocol):
+    """Memory from which lent messages are read; bytes are counted from its start."""
+
+    def array(self, start: int, nbytes: int, dtype: Any) -> Lent:
+        """Some of its bytes as an array."""
+
+
+class Memory(Readable, Protocol):
+    """What a lane needs of its own memory."""
 
     words: Any
     """64-bit words, read and written whole."""
 
     def piece(self, start: int, nbytes: int) -> Any:
         """Some of its bytes, to be written by ``piece[:] = octets``."""
-
-    def array(self, start: int, nbytes: int, dtype: Any) -> Lent:
-        """Some of its bytes as an array."""
 
 
 class Lane:

@@ -29,10 +29,7 @@ def native(comm: MPI.Intracomm, collective: str, x: Any, out: Any) -> Callable[[
 
 
 def persistent(comm: MPI.Intracomm, collective: str, x: Any, out: Any) -> Callable[[], object]:
-    """The same, prepared once (MPI 4's persistent collectives): memory it needs is kept.
-
-    Raises NotImplementedError where the library has none.
-    """
+    """The same, prepared once (MPI 4's persistent collectives): memory it needs is kept."""
     given = MPI.IN_PLACE if out is x else x
     match collective:
         case "all_reduce":
@@ -42,14 +39,25 @@ def persistent(comm: MPI.Intracomm, collective: str, x: Any, out: Any) -> Callab
         case "all_gather":
             request = comm.Allgather_init(x, out)
         case _:
-            raise NotImplementedError(f"{collective} in place alone")
-    kept = _Kept(request)
+            request = comm.Bcast_init(out, 0)
+    kept, copies = _Kept(request), _root_copies(comm, collective, x, out)
 
     def run() -> None:
+        if copies:
+            out[:] = x
         kept.request.Start()
         kept.request.Wait()
 
     return run
+
+
+def has_persistent() -> bool:
+    """Whether the library has them (mpi4py raises where it does not)."""
+    try:
+        MPI.COMM_SELF.Barrier_init().Free()
+    except NotImplementedError:
+        return False
+    return True
 
 
 class _Kept:
@@ -63,8 +71,12 @@ class _Kept:
             self.request.Free()
 
 
-def _broadcast(comm: MPI.Intracomm, x: Any, out: Any) -> None:
+def _root_copies(comm: MPI.Intracomm, collective: str, x: Any, out: Any) -> bool:
     """MPI broadcasts in place: out of place the root copies first."""
-    if out is not x and comm.rank == 0:
+    return collective == "broadcast" and out is not x and comm.rank == 0
+
+
+def _broadcast(comm: MPI.Intracomm, x: Any, out: Any) -> None:
+    if _root_copies(comm, "broadcast", x, out):
         out[:] = x
     comm.Bcast(out, 0)

@@ -8,7 +8,18 @@ from threading import Lock
 from typing import Any
 
 from refcoll.transport import BYTE, Lent, TransportError
-from refcoll_mpi.lanes import LENT, PLACES, SIZE, SIZE_BITS, Fence, Lane, Memory, context_of, octets
+from refcoll_mpi.lanes import (
+    LENT,
+    PLACES,
+    SIZE,
+    SIZE_BITS,
+    Fence,
+    Lane,
+    Memory,
+    Readable,
+    context_of,
+    octets,
+)
 from refcoll_mpi.waiting import Until
 
 
@@ -20,7 +31,7 @@ class Inlet(Lane):
         memory: Memory,
         start: int,
         place_bytes: int,
-        heap: Memory | None = None,
+        heap: Readable | None = None,
         fence: Fence = None,
         looks: int = 0,
         pause: Callable[[], object] | None = None,

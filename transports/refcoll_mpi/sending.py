@@ -57,6 +57,8 @@ class Outlet(Lane):
         """Whether the receiver has done with message ``number``."""
         if self.taken < number:
             self.taken = self.words[self.taken_at]
+            if self.fence is not None:
+                self.fence()
         return self.taken >= number
 
 

@@ -150,6 +150,10 @@ class MPITransport(Transport):
         made = native.persistent if persistent else native.native
         return made(self.comm, collective, x, out)
 
+    def has_persistent(self) -> bool:
+        """Whether ``native`` can be asked for persistent ones."""
+        return native.has_persistent()
+
     def library(self) -> str:
         """What the collectives of ``native`` are called."""
         return native.library()
