@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refcoll.errors import DeadlineError, DisagreementError, RefcollError
+from refcoll.errors import DeadlineError, DisagreementError, RefcollError, TransportError
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
 Record: TypeAlias = Mapping[str, object]
@@ -47,6 +47,8 @@ class Agreement:
         self._rank, self._size = transport.rank, transport.size
         self._mine = np.zeros(_DIGEST_BYTES, np.uint8)
         self._bytes = memoryview(self._mine)  # type: ignore[arg-type]
+        self._title = "a handshake"
+        self._doing = lambda: self._title
         rounds = (self._size - 1).bit_length()
         self._rounds = [self._round(1 << k) for k in range(rounds)]
 
@@ -73,6 +75,7 @@ class Agreement:
             said = Said({"error": str(error)})
         elif not isinstance(said, Said):
             said = Said(said)
+        self._title = _titled(said.record, call)
         salt = f"call {call}" if error is None else f"refused by {self._rank}"
         everyone = [said.record]
         if not self._all_equal(said.digest, salt, timeout):
@@ -87,6 +90,7 @@ class Agreement:
 
     def collect(self, record: Record, same: Sequence[str], timeout: float) -> list[dict[str, Any]]:
         """Everybody's records, by rank, which must agree in the entries named ``same``."""
+        self._title = _titled(record, None)
         self._all_equal(Said(record).digest, f"asked by {self._rank}", timeout)
         everyone = self._gather(record, timeout)
         if any(each.get(key) != record.get(key) for each in everyone for key in same):
@@ -102,6 +106,7 @@ class Agreement:
         """
         one = int.from_bytes(hashlib.sha256(digest + salt.encode()).digest())
         mine = known = one << _HALF | one ^ (1 << _HALF) - 1
+        self._transport.doing = self._doing
         for exchange in self._rounds:
             self._bytes[:] = known.to_bytes(_DIGEST_BYTES)
             (came,) = self._run(exchange, 1, timeout)
@@ -131,11 +136,17 @@ class Agreement:
             came = [exchange.wait(index, timeout).copy() for index in range(receives)]
             exchange.release(timeout)
         except DeadlineError as error:
-            raise DeadlineError(
-                f"not all ranks made this call in time: in the handshake before it, {error}; "
-                "that rank, or one that it waits for, has not come this far"
-            ) from error
+            late = "not all ranks made this call in time: "
+            raise error.told(f"{late}in {self._title}, {error}") from None
+        except TransportError as error:
+            raise error.told(f"in {self._title}: {error}") from None
         return came
+
+
+def _titled(record: Record, call: int | None) -> str:
+    named = record.get("collective") or "a call that is refused here"
+    numbered = "" if call is None else f" (call {call})"
+    return f"the handshake before {named}{numbered}"
 
 
 def _encoded(record: Record) -> bytes:

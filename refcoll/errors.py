@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import index
+from typing import Self
 
 
 class RefcollError(Exception):
@@ -22,7 +23,19 @@ class DisagreementError(RefcollError):
 
 
 class TransportError(RefcollError):
-    """A message was lost, late, of the wrong size, or its sender is gone."""
+    """A message was lost, late, changed, of the wrong size, or its sender is gone."""
+
+    culprit: int | None = None
+    """The rank at which it went wrong, where that is known."""
+
+    def blaming(self, culprit: int | None) -> Self:
+        """This error, with its culprit."""
+        self.culprit = culprit
+        return self
+
+    def told(self, message: str) -> Self:
+        """The same in more words."""
+        return type(self)(message).blaming(self.culprit)
 
 
 class DeadlineError(TransportError, TimeoutError):

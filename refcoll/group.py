@@ -321,7 +321,10 @@ class Group:
 
     def _abort(self, error: BaseException) -> None:
         """Let the others, who may be waiting for this rank, know that it has failed."""
-        self.transport.abort(f"rank {self.rank} failed: {error!r}")
+        gave_up = isinstance(error, TransportError)
+        said = f"gave up: {error}" if gave_up else f"failed: {type(error).__name__}: {error}"
+        guilty = error.culprit if isinstance(error, TransportError) else self.rank
+        self.transport.abort(f"rank {self.rank} {said}", guilty)
 
 
 def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:

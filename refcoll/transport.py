@@ -22,8 +22,12 @@ A transport
     may write it at once.
   - **must** raise TransportError where a message has another size than its receive, naming
     what was expected; DeadlineError where a wait lasts longer than its timeout, naming the
-    peer and the bytes; PeerFailedError where a rank is known to be gone.  After any of these the
-    exchange, and messages under way, are undefined, and only ``abort`` need still work.
+    peer, the bytes and, as ``culprit``, the rank for which it waits in the end (``standing``
+    finds it); PeerFailedError where a rank is known to be gone, or has called ``abort``, also
+    in the middle of a wait.  After any of these the exchange, and messages under way, are
+    undefined, and only ``abort`` need still work.
+  - **should** find out, of ranks that wait, what they are ``doing``, to tell those that wait
+    for them.
   - **may** lend the sender's own memory as the data of a receive without a view.
 
 The caller
@@ -38,13 +42,12 @@ The caller
 
 Views are contiguous one-dimensional arrays of bytes (uint8); lent data has the dtype that
 its receive asks for.  Timeouts are seconds.  ``refcoll.testing.conformance`` checks this on
-any transport, as far as ranks that all behave can: not abort, and not what happens when a
-rank dies.
+any transport, as far as that goes without a rank that dies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -59,6 +62,7 @@ from refcoll.errors import (
     TransportError,
 )
 from refcoll.launching import launched_size, launcher
+from refcoll.standing import ABOVE, Known, Standing, culprit
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 Lent: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -115,6 +119,8 @@ class Transport(Protocol):
     """Which ranks share a node: each rank once, the same on every rank."""
     threads: bool
     """Whether several threads may use the transport, one after another."""
+    doing: Callable[[], str]
+    """What this rank is about, in words.  The caller sets it; it is asked only in need."""
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
@@ -144,27 +150,41 @@ class Transport(Protocol):
         A transport that can only tell whether there are any may answer 1.
         """
 
-    def abort(self, reason: str) -> None:
-        """Make all ranks' waits fail with ``reason``, as far as they can be reached."""
+    def abort(self, reason: str, culprit: int | None = None) -> None:
+        """Make all ranks' waits raise PeerFailedError with ``reason`` and ``culprit``, as far
+        as they can be reached.
+
+        Only the first counts.  It reaches subgroups too, but not what this is a subgroup of.
+        """
 
     def close(self) -> None:
         """Free what the transport holds.  Does not wait for other ranks."""
 
 
+def idle() -> str:
+    """What a rank does that has not said."""
+    return "no call"
+
+
 __all__ = [
+    "ABOVE",
     "BYTE",
     "ArgumentError",
     "Bytes",
     "DeadlineError",
     "Exchange",
     "Incoming",
+    "Known",
     "Lent",
     "Outgoing",
     "PeerFailedError",
     "PoisonedError",
     "RefcollError",
+    "Standing",
     "Transport",
     "TransportError",
+    "culprit",
+    "idle",
     "launched_size",
     "launcher",
 ]

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refcoll.chunks import Layout, runs
+from refcoll.errors import DeadlineError, TransportError
 from refcoll.graph import Node
 from refcoll.operators import Array, Operator
 from refcoll.schedule import (
@@ -36,6 +37,8 @@ class Stage:
     """(to, from): copies made before the exchange starts."""
     sends: list[Outgoing] = field(default_factory=list)
     receives: list[Incoming] = field(default_factory=list)
+    brought: list[Copy | Reduce] = field(default_factory=list)
+    """The action of each receive; a long message is several receives."""
     ends: list[tuple[int | None, Apply]] = field(default_factory=list)
     """What is done at the end of the step, in order, each after waiting for a receive."""
 
@@ -52,9 +55,28 @@ class Stage:
         for to, source in self.before:
             np.copyto(to, source)
         self.start()
-        for receive, apply in self.ends:
-            apply(None if receive is None else self.wait(receive, timeout))
-        self.release(timeout)
+        receive = None
+        try:
+            for receive, apply in self.ends:
+                apply(None if receive is None else self.wait(receive, timeout))
+            receive = None
+            self.release(timeout)
+        except TransportError as error:
+            if receive is None:
+                raise
+            late = isinstance(error, DeadlineError)
+            raise error.told(f"{error} ({self.where(receive, late)})") from None
+
+    def where(self, awaited: int, late: bool) -> str:
+        """What receive ``awaited`` is of, and, where it is ``late``, how much of that has come."""
+        action = self.brought[awaited]
+        parts = [i for i, each in enumerate(self.brought) if each is action]
+        came = sum(self.receives[i].nbytes for i in parts if i < awaited)
+        whole = sum(self.receives[i].nbytes for i in parts)
+        named = list(indices(action.chunks))
+        what = f"chunk {named[0]}" if len(named) == 1 else f"chunks {named}"
+        had_come = f"; {came} of {whole} bytes had come" if late else ""
+        return f"{what} from rank {action.source}{had_come}"
 
 
 def _never(index: int, timeout: float) -> Array:
@@ -201,6 +223,7 @@ class Compiler:
         self, stage: Stage, action: Copy | Reduce, part: Array, apply: Apply, land: bool
     ) -> None:
         stage.ends.append((len(stage.receives), apply))
+        stage.brought.append(action)
         landing = _bytes(part) if land else None
         stage.receives.append(Incoming(part.nbytes, action.source, landing, self.dtype))
 

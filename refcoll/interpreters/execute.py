@@ -20,7 +20,7 @@ import numpy as np
 from refcoll.chunks import Layout
 from refcoll.errors import DeadlineError, TransportError
 from refcoll.graph import is_chain
-from refcoll.interpreters.compiling import Compiler, Input
+from refcoll.interpreters.compiling import Compiler, Input, Stage
 from refcoll.operators import Array, Operator
 from refcoll.programs import Program
 from refcoll.schedule import ScheduleError
@@ -46,7 +46,7 @@ class Plan:
         channel: int,
         source: Input | None = None,
     ) -> None:
-        self.program, self.transport = program, transport
+        self.program, self.transport, self._channel = program, transport, channel
         graph = program.graph(transport.rank)
         if not is_chain(graph):
             raise ScheduleError(f"{program.title} has steps side by side; they cannot be run")
@@ -55,6 +55,9 @@ class Plan:
         self._loads = compiler.vector.rest()
         for stage in self.stages:
             stage.prepare(transport, channel)
+        self._stage: Stage | None = None
+        """The one under way."""
+        self._doing = self.doing
         # numpy keeps its error state in the context: entering one is cheaper than errstate.
         self._quiet = copy_context() if op.ufunc is not None else None
         if self._quiet is not None:
@@ -70,16 +73,23 @@ class Plan:
         else:
             self._run_all(timeout)
 
+    def doing(self) -> str:
+        """Where the run is, in words."""
+        at = "before its first step"
+        if self._stage is not None:
+            at = f"step {self._stage.number + 1} of {self.stages[-1].number + 1}"
+        return f"{self.program.title} (call {self._channel}), {at}"
+
     def _run_all(self, timeout: float) -> None:
-        stage = None
         for to, taken in self._loads:
             np.copyto(to, taken)
+        self.transport.doing = self._doing
         try:
             for stage in self.stages:
+                self._stage = stage
                 stage.run(timeout)
         except TransportError as error:
-            assert stage is not None
-            where = f"rank {self.transport.rank}, step {stage.number + 1}"
             remedy = "; see that rank's output, or allow more time by timeout="
             remedy = remedy if isinstance(error, DeadlineError) else ""
-            raise type(error)(f"{self.program.title}, {where}: {error}{remedy}") from error
+            where = f"{self.doing()}, on rank {self.transport.rank}"
+            raise error.told(f"{where}: {error}{remedy}") from None

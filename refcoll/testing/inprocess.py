@@ -19,14 +19,19 @@ from itertools import islice
 import numpy as np
 
 from refcoll.transport import (
+    ABOVE,
     Bytes,
     DeadlineError,
     Incoming,
+    Known,
     Lent,
     Outgoing,
     PeerFailedError,
+    Standing,
     Transport,
     TransportError,
+    culprit,
+    idle,
 )
 
 
@@ -37,9 +42,24 @@ class _Letter:
     taken: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class _Wait:
+    """What a rank waits for."""
+
+    end: InProcess
+    peers: Callable[[], list[int]]
+    awaited: Callable[[], str]
+
+    def standing(self) -> Standing:
+        return Standing(self.end.doing(), tuple(self.peers()), self.awaited())
+
+
 @dataclass(eq=False)
 class _Desk:
     """Where one rank gets its letters; ``bell`` rings for new ones and for taken ones."""
+
+    waits: list[_Wait]
+    """What the rank waits for, in this world and in others; one list for all its desks."""
 
     bell: threading.Condition = field(default_factory=threading.Condition)
     letters: dict[tuple[int, int], deque[_Letter]] = field(default_factory=dict)
@@ -59,11 +79,17 @@ class _Desk:
 class World:
     """What the ranks of one in-process group share."""
 
-    def __init__(self, size: int, nodes: tuple[tuple[int, ...], ...] | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        nodes: tuple[tuple[int, ...], ...] | None = None,
+        waits: Sequence[list[_Wait]] | None = None,
+    ) -> None:
         self.size = size
         self.nodes = nodes or (tuple(range(size)),)
-        self.desks = [_Desk() for _ in range(size)]
+        self.desks = [_Desk(each) for each in waits or [[] for _ in range(size)]]
         self.failure: str | None = None
+        self.culprit: int | None = None
         self._subworlds: dict[tuple[int, tuple[int, ...]], World] = {}
         self._lock = threading.Lock()
 
@@ -77,7 +103,8 @@ class World:
             key = (channel, ranks)
             if key not in self._subworlds:
                 inner = (tuple(ranks.index(r) for r in node if r in ranks) for node in self.nodes)
-                world = World(len(ranks), tuple(node for node in inner if node))
+                waits = [self.desks[rank].waits for rank in ranks]
+                world = World(len(ranks), tuple(node for node in inner if node), waits)
                 world.failure = self.failure
                 for desk, rank in zip(world.desks, ranks, strict=True):
                     desk.gone = self.desks[rank].gone
@@ -94,14 +121,29 @@ class World:
             if rank in ranks:
                 world.leave(ranks.index(rank))
 
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, guilty: int | None = None) -> None:
         """Wake everyone who waits, for nothing."""
         with self._lock:
-            self.failure = self.failure or reason
-            inner = list(self._subworlds.values())
+            if self.failure is None:
+                self.failure, self.culprit = reason, guilty
+            inner = [(world, ranks) for (_, ranks), world in self._subworlds.items()]
         self._wake()
-        for world in inner:
-            world.fail(reason)
+        for world, ranks in inner:
+            world.fail(f"{ABOVE}{reason}", ranks.index(guilty) if guilty in ranks else None)
+
+    def known(self, asking: int) -> Known:
+        """What can be told of the other ranks to one that has waited too long."""
+        found: dict[int, Standing | str] = {}
+        for rank, desk in enumerate(self.desks):
+            waits = list(desk.waits) if rank != asking else []
+            here = [wait for wait in waits if wait.end.world is self]
+            if desk.gone:
+                found[rank] = "has ended"
+            elif here:
+                found[rank] = here[0].standing()
+            elif waits:
+                found[rank] = waits[0].standing().elsewhere()
+        return found
 
     def _wake(self) -> None:
         for desk in self.desks:
@@ -118,13 +160,14 @@ class InProcess(Transport):
     def __init__(self, world: World, rank: int) -> None:
         self.world = world
         self.rank = rank
+        self.doing = idle
         self.size = world.size
         self.nodes = world.nodes
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
     ) -> _Exchange:
-        return _Exchange(self.world, self.rank, sends, receives, channel)
+        return _Exchange(self, sends, receives, channel)
 
     def segment_bytes(self, peer: int) -> int | None:
         return None
@@ -141,8 +184,8 @@ class InProcess(Transport):
         with desk.bell:
             return sum(len(desk.letters[key]) for key in list(desk.letters) if key[1] == channel)
 
-    def abort(self, reason: str) -> None:
-        self.world.fail(reason)
+    def abort(self, reason: str, culprit: int | None = None) -> None:
+        self.world.fail(reason, culprit)
 
     def close(self) -> None:
         """Nothing to free."""
@@ -151,15 +194,14 @@ class InProcess(Transport):
 class _Exchange:
     def __init__(
         self,
-        world: World,
-        rank: int,
+        end: InProcess,
         sends: Sequence[Outgoing],
         receives: Sequence[Incoming],
         channel: int,
     ) -> None:
-        self._world, self._rank, self._channel = world, rank, channel
+        self._end, self._world, self._rank, self._channel = end, end.world, end.rank, channel
         self._sends, self._receives = tuple(sends), tuple(receives)
-        self._desk = world.desks[rank]
+        self._desk = end.world.desks[end.rank]
         self._at = 0
         """The receive that is waited for; those behind it are open too."""
         self._posted: list[_Letter] = []
@@ -184,7 +226,7 @@ class _Exchange:
         self._wait_for(
             lambda: key in self._desk.letters,
             lambda: [receive.source],
-            lambda: f"{receive.nbytes} bytes from rank {receive.source}, which sent none",
+            lambda: f"{receive.nbytes} bytes from rank {receive.source}",
             timeout,
         )
         letter = self._desk.take(key)
@@ -233,26 +275,40 @@ class _Exchange:
         awaited: Callable[[], str],
         timeout: float,
     ) -> None:
+        wait = _Wait(self._end, peers, awaited)
+        self._desk.waits.append(wait)
+        self._wait_until(condition, wait, timeout)
+        self._desk.waits.remove(wait)  # not after a failure: others may ask why we do not go on
+
+    def _wait_until(self, condition: Callable[[], bool], wait: _Wait, timeout: float) -> None:
         started = time.monotonic()
         while True:
             with self._desk.bell:
                 if self._world.failure is not None:
-                    raise PeerFailedError(f"{self._world.failure}; see there")
+                    raise PeerFailedError(
+                        f"{self._world.failure}; meanwhile rank {self._rank} waited for "
+                        f"{wait.awaited()}"
+                    ).blaming(self._world.culprit)
                 if condition():
                     return
-                gone = [peer for peer in peers() if self._world.desks[peer].gone]
+                gone = [peer for peer in wait.peers() if self._world.desks[peer].gone]
                 if gone:
-                    raise PeerFailedError(f"rank {gone[0]} has ended; waited for {awaited()}")
-                left = started + timeout - time.monotonic()
-                if left <= 0:
-                    waited = time.monotonic() - started
-                    raise DeadlineError(f"rank {self._rank} waited {waited:.1f} s for {awaited()}")
+                    said = f"rank {gone[0]} has ended; waited for {wait.awaited()}"
+                    raise PeerFailedError(said).blaming(gone[0])
+                waited = time.monotonic() - started
+                if waited >= timeout:
+                    raise self._late(wait, waited)
                 early = self._early()
                 if not early:
-                    self._desk.bell.wait(left)
+                    self._desk.bell.wait(timeout - waited)
             for letter in early:
                 letter.view = letter.view.copy()
                 self._take(letter)
+
+    def _late(self, wait: _Wait, waited: float) -> DeadlineError:
+        guilty, way = culprit(self._rank, wait.peers(), self._world.known(self._rank))
+        said = f"rank {self._rank} waited {waited:.1f} s for {wait.awaited()}; {way}"
+        return DeadlineError(said).blaming(guilty)
 
     def _early(self) -> list[_Letter]:
         """What has come for receives behind the one that is waited for."""

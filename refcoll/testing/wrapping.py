@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
@@ -14,6 +14,14 @@ class Wrapper(Transport):
         self.inner = inner
         self.name, self.rank, self.size = inner.name, inner.rank, inner.size
         self.nodes, self.threads = inner.nodes, inner.threads
+
+    @property
+    def doing(self) -> Callable[[], str]:
+        return self.inner.doing
+
+    @doing.setter
+    def doing(self, said: Callable[[], str]) -> None:
+        self.inner.doing = said
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
@@ -32,8 +40,8 @@ class Wrapper(Transport):
     def unclaimed(self, channel: int) -> int:
         return self.inner.unclaimed(channel)
 
-    def abort(self, reason: str) -> None:
-        self.inner.abort(reason)
+    def abort(self, reason: str, culprit: int | None = None) -> None:
+        self.inner.abort(reason, culprit)
 
     def close(self) -> None:
         self.inner.close()

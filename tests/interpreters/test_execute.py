@@ -385,5 +385,8 @@ def test_an_error_says_where():
     """Rank 1 sends in its step 2 what rank 0 does not expect."""
     steps = [[(Send(0, 1),), (Copy(0, 1),)], [(Copy(0, 0),), (Send((0, 1), 0),)]]
     made = from_steps("all_reduce", steps, 2, name="mine")
-    with pytest.raises(TransportError, match="all_reduce by mine on 2 ranks, rank 0, step 2: "):
+    with pytest.raises(
+        TransportError,
+        match=r"all_reduce by mine on 2 ranks \(call \d+\), step 2 of 2, on rank 0: ",
+    ):
         run(made, [np.zeros(10)] * 2)

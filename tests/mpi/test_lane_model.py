@@ -207,7 +207,7 @@ ORDER = [0, 2, 1, 3, 5, 4, 6]
 
 
 def until(machine, me):
-    def wait(done, timeout, awaited):
+    def wait(done, timeout, awaited, source):
         while not done():
             machine.wait(me)
 
@@ -254,7 +254,7 @@ def receiver(machine, fenced=True):
     for number in ORDER:
         channel, data, _ = MESSAGES[number]
         wait = until(machine, RECEIVER)
-        take = Take(inlet, len(data), CHANNELS[channel], None, np.uint8, wait, "rank 0")
+        take = Take(inlet, len(data), CHANNELS[channel], None, np.uint8, wait, 0)
         if take._octets is not None:
             take._octets = Landing(take.view)
         if last is not None:

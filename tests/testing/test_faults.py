@@ -73,7 +73,7 @@ def test_a_dropped_message_is_missed_by_its_receiver(at):
 def test_a_truncated_message_is_named_with_both_sizes(at):
     results, _, _ = all_reduce(Fault("truncate", at))
     assert "expected 80 bytes from rank 1, which sent 79" in str(results[2])
-    assert "all_reduce by ring on 3 ranks, rank 2, step" in str(results[2])
+    assert "all_reduce by ring on 3 ranks (call 1), step" in str(results[2])
     assert any(isinstance(result, TransportError) for result in results[:2])
 
 

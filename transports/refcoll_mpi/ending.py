@@ -12,11 +12,12 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import time
 import traceback
 from types import TracebackType
 
 from mpi4py import MPI
+
+from refcoll_mpi.control import Failure, controls
 
 GRACE = 1.0
 """Seconds in which the other ranks, which mostly fail too, may print what they have to say."""
@@ -41,9 +42,18 @@ def watch() -> None:
         else:
             previous(kind, error, trace)
         fail()
+        _tell(error)
         _end()  # now: what else runs at exit may wait for other ranks
 
     sys.excepthook = hook
+
+
+def _tell(error: BaseException) -> None:
+    """Let those who wait for this process know at once."""
+    rank = MPI.COMM_WORLD.rank
+    for each in controls():
+        said = f"process {rank} of the job was ended by {type(error).__name__}: {error}"
+        each.fail(None, Failure(said, each.comm.rank), range(each.comm.size))
 
 
 def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -68,5 +78,6 @@ def _end() -> None:
     if _State.failed and MPI.COMM_WORLD.size > 1 and not MPI.Is_finalized():
         sys.stdout.flush()
         sys.stderr.flush()
-        time.sleep(GRACE)
+        for each in controls():
+            each.flush(GRACE / len(controls()))
         MPI.COMM_WORLD.Abort(1)

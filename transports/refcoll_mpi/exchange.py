@@ -52,7 +52,7 @@ class Exchange:
         if inlet is not None:
             return Take(
                 inlet, each.nbytes, self._key, each.view, each.dtype, self._until,
-                f"rank {each.source}",
+                each.source,
             )  # fmt: skip
         made = Irecv(self._end.comm, each, self._tag, self._until)
         self._irecvs.append(made)
@@ -117,8 +117,10 @@ class Exchange:
             self._abandon()
             raise
 
-    def _until(self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str]) -> None:
-        self._end.patience.until(done, timeout, awaited, self._make_room)
+    def _until(
+        self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
+    ) -> None:
+        self._end.patience.until(done, timeout, awaited, peer, self._make_room)
 
     def _make_room(self) -> None:
         """While this rank waits for long: take what has come for its other receives.
@@ -158,7 +160,7 @@ class Exchange:
                 if not post.done():
                     self._until(post.done, timeout, lambda sent=sent: (  # type: ignore[misc]
                         f"rank {sent.to} to receive {sent.view.nbytes} bytes"
-                    ))  # fmt: skip
+                    ), sent.to)  # fmt: skip
         except TransportError:
             self._abandon()
             raise

@@ -30,7 +30,7 @@ class Isend:
         """Wait until what was sent may be written again."""
         try:
             if not self._request.Test():
-                self._until(self._request.Test, timeout, self._awaited)
+                self._until(self._request.Test, timeout, self._awaited, self._to)
         except MPI.Exception as error:
             raise _translated(error, f"sending to rank {self._to}") from error
 
@@ -61,7 +61,7 @@ class Irecv:
         request, status = self._request, self._status
         try:
             if not request.Test(status):
-                self._until(lambda: request.Test(status), timeout, self._awaited)
+                self._until(lambda: request.Test(status), timeout, self._awaited, self._source)
         except MPI.Exception as error:
             if error.Get_error_class() != MPI.ERR_TRUNCATE:
                 raise _translated(error, f"receiving from rank {self._source}") from error

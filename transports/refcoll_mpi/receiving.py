@@ -125,10 +125,10 @@ class Take:
         view: Lent | None,
         dtype: Any,
         until: Until,
-        who: str,
+        source: int,
     ) -> None:
         self.inlet, self.nbytes, self.wanted = inlet, nbytes, wanted
-        self.dtype, self.until, self.who = dtype, until, who
+        self.dtype, self.until, self.source = dtype, until, source
         self.result: Lent | None = view
         """What a message that lands is returned as: its view."""
         if view is None and nbytes <= _SMALL:  # cheaper to copy than to lend
@@ -166,7 +166,7 @@ class Take:
                     return came
             looks -= 1
             if looks < 0:
-                self.until(self._something, timeout, self.awaited)
+                self.until(self._something, timeout, self.awaited, self.source)
             elif inlet.pause is not None:
                 inlet.pause()
 
@@ -181,7 +181,7 @@ class Take:
 
     def awaited(self) -> str:
         """What it waits for, in words."""
-        return f"{self.nbytes} bytes from {self.who}"
+        return f"{self.nbytes} bytes from rank {self.source}"
 
     def _something(self) -> bool:
         return self.wanted in self.inlet.aside or self.inlet.arrived()
@@ -247,7 +247,7 @@ class Take:
         """Add a part; the whole message once it is there."""
         if nbytes != self.nbytes:
             raise TransportError(
-                f"expected {self.nbytes} bytes from {self.who}, which sent {nbytes}"
+                f"expected {self.nbytes} bytes from rank {self.source}, which sent {nbytes}"
             )
         if self._whole is None:
             self._whole = BYTE.type(0).repeat(nbytes)  # aligned for any dtype

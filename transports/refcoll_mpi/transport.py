@@ -15,8 +15,20 @@ if "mpi4py.MPI" not in sys.modules:
     mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
 from mpi4py import MPI
 
-from refcoll.transport import ArgumentError, Bytes, Incoming, Outgoing, Transport
+from refcoll.transport import (
+    ABOVE,
+    ArgumentError,
+    Bytes,
+    DeadlineError,
+    Incoming,
+    Outgoing,
+    PeerFailedError,
+    Transport,
+    idle,
+)
+from refcoll.transport import culprit as blame
 from refcoll_mpi import ending, native
+from refcoll_mpi.control import Control, Failure, Wait, control
 from refcoll_mpi.exchange import Exchange
 from refcoll_mpi.lanes import CONTEXTS, key
 from refcoll_mpi.launcher import require_right_launcher
@@ -48,23 +60,28 @@ def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MP
         mine.Free()
         raise
     local = cast(MPI.Intracomm, mine.Split_type(MPI.COMM_TYPE_SHARED, mine.rank))
-    made = over(mine, local, *(shared(local) if shared_memory else (None, ())))
+    words = control(mine)
+    made = over(mine, local, words, *(shared(local) if shared_memory else (None, ())))
     local.Free()
     return made
 
 
 def over(
-    comm: MPI.Intracomm, local: MPI.Intracomm, memory: Shared | None, numbers: Sequence[int]
+    comm: MPI.Intracomm,
+    local: MPI.Intracomm,
+    words: Control,
+    memory: Shared | None,
+    numbers: Sequence[int],
 ) -> MPITransport:
     """A transport over ``comm``, of which ``local`` is the part on this process's node;
-    ``memory`` and ``numbers`` are what ``shared`` gives for it."""
+    ``words`` is of the same ranks; ``memory`` and ``numbers`` are what ``shared`` gives."""
     ending.watch()
     firsts = comm.allgather(local.bcast(comm.rank))  # of each rank, the first on its node
     ranks = range(comm.size)
     nodes = [tuple(r for r in ranks if firsts[r] == each) for each in sorted(set(firsts))]
     here = local.allgather(comm.rank)
     places = dict(zip(here, numbers, strict=True)) if memory else {}
-    return MPITransport(comm, tuple(nodes), memory, places)
+    return MPITransport(comm, tuple(nodes), memory, places, words, ranks, ())
 
 
 class MPITransport(Transport):
@@ -78,9 +95,13 @@ class MPITransport(Transport):
         nodes: tuple[tuple[int, ...], ...],
         memory: Shared | None,
         places: Mapping[int, int],
+        words: Control,
+        roots: Sequence[int],
+        above: Sequence[int],
     ) -> None:
         """``memory`` is what this node's processes share; ``places`` says which of ``comm``'s
-        ranks are which of them."""
+        ranks are which of them, ``roots`` which rank of ``words`` each is; ``above`` has the
+        contexts of what this is a subgroup of."""
         comm.Set_errhandler(MPI.ERRORS_RETURN)
         self.comm, self.nodes = comm, nodes
         self.rank, self.size = comm.rank, comm.size
@@ -92,7 +113,9 @@ class MPITransport(Transport):
         self._places = dict(places)
         self._only_here = self._memory is not None and len(places) == comm.size
         self._looks = 0
-        self.patience = Patience(self.rank, self._meanwhile)
+        self.control, self.doing = words, idle
+        self._roots, self._contexts = tuple(roots), (self.context, *above)
+        self.patience = Patience(self)
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
@@ -127,7 +150,10 @@ class MPITransport(Transport):
         inner = (tuple(ranks.index(r) for r in ranks if r in node) for node in self.nodes)
         nodes = sorted(node for node in inner if node)
         places = {new: self._places[old] for new, old in enumerate(ranks) if old in self._places}
-        return MPITransport(made, tuple(nodes), self._memory, places)
+        roots = [self._roots[old] for old in ranks]
+        return MPITransport(
+            made, tuple(nodes), self._memory, places, self.control, roots, self._contexts
+        )
 
     def unclaimed(self, channel: int) -> int:
         wanted = key(self.context, channel)
@@ -139,9 +165,39 @@ class MPITransport(Transport):
                 found = found or wanted in inlet.aside
         return int(found)
 
-    def abort(self, reason: str) -> None:
-        """Note that this job cannot end in peace: see ``ending``."""
+    def abort(self, reason: str, culprit: int | None = None) -> None:
+        """Tell all ranks, and note that this job cannot end in peace: see ``ending``."""
         ending.fail()
+        if self.control.failure(self._contexts) is None:
+            root = None if culprit is None else self._roots[culprit]
+            self.control.fail(self.context, Failure(reason, root), self._roots)
+
+    def require_peers(self, wait: Wait, done: Callable[[], bool]) -> None:
+        """Raise PeerFailedError if one has failed, or the one that is waited for is no more."""
+        found = self.control.failure(self._contexts)
+        if found is not None:
+            failure, is_ours = found
+            meanwhile = f"meanwhile rank {self.rank} waited for {wait.awaited()}"
+            said = f"{'' if is_ours else ABOVE}{failure.reason}; {meanwhile}"
+            raise PeerFailedError(said).blaming(self._number(failure.culprit))
+        process = self.control.processes[self._roots[wait.peer]]
+        if process and process.ended() and not done():
+            said = f"rank {wait.peer} {process.trouble()}; waited for {wait.awaited()}"
+            raise PeerFailedError(said).blaming(wait.peer)
+
+    def ask(self) -> None:
+        """Ask all ranks where they stand."""
+        self.control.ask(self.context, self._roots)
+
+    def late(self, wait: Wait, waited: float) -> DeadlineError:
+        """What to raise after waiting in vain."""
+        guilty, way = blame(self.rank, [wait.peer], self.control.known(self.context, self._roots))
+        said = f"rank {self.rank} waited {waited:.1f} s for {wait.awaited()}; {way}"
+        return DeadlineError(said).blaming(guilty)
+
+    def _number(self, root: int | None) -> int | None:
+        """The number here of a rank of ``control``."""
+        return self._roots.index(root) if root in self._roots else None
 
     def native(
         self, collective: str, x: np.ndarray[Any, Any], out: Any, persistent: bool = False
@@ -166,13 +222,13 @@ class MPITransport(Transport):
         if not ending.failed() and self.comm != MPI.COMM_NULL:
             self.comm.Free()
 
-    def _meanwhile(self) -> None:
+    def meanwhile(self) -> None:
         """While this rank waits: send what was held back, and let MPI go on now and then."""
         if self._memory is not None:
             self._memory.push()
         self._looks += 1
         if not self._only_here or self._looks % 64 == 0:
-            self.comm.Iprobe(MPI.ANY_SOURCE, 0)
+            self.control.poll()
 
 
 class _Latest:

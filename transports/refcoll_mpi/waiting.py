@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from refcoll.transport import DeadlineError
+from refcoll_mpi.control import Wait
 
-Until = Callable[[Callable[[], bool], float, Callable[[], str]], None]
-"""Wait until something holds, at most so many seconds, for what in words."""
+if TYPE_CHECKING:
+    from refcoll_mpi.transport import MPITransport
+
+Until = Callable[[Callable[[], bool], float, Callable[[], str], int], None]
+"""Wait until something holds, at most so many seconds, for what in words, and which rank."""
 yield_core: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 _BUSY = 1e-4
 _LONG = 1e-3
+_GRACE = 1.0
+"""Seconds before its time is up in which a rank asks the others where they stand."""
+_LOOK = 0.02
+"""Seconds between looks whether the others are still there."""
 _NAP = 5e-5
 """Seconds: after so long with other threads in this process, sleep so long at a time, since
 a thread that looks again and again keeps Python's lock from them."""
@@ -26,32 +35,60 @@ def spare_cores(processes: int) -> bool:
 
 
 class Patience:
-    """Waits on behalf of one rank; ``meanwhile`` is done over and over, to keep others going."""
+    """Waits on behalf of one rank; hears, while it waits for long, what others say."""
 
-    def __init__(self, rank: int, meanwhile: Callable[[], object]) -> None:
-        self._rank, self._meanwhile = rank, meanwhile
+    def __init__(self, end: MPITransport) -> None:
+        self._end = end
 
     def until(
         self,
         done: Callable[[], bool],
         timeout: float,
         awaited: Callable[[], str],
+        peer: int,
         long: Callable[[], object] | None = None,
     ) -> None:
-        """Wait until ``done``; where that takes ``_LONG`` seconds, do ``long`` meanwhile too.
+        """Wait until ``done``, for what ``peer`` does; where that takes ``_LONG`` seconds, do
+        ``long`` meanwhile too.
 
-        Raises DeadlineError after ``timeout`` seconds.
+        Raises DeadlineError after ``timeout`` seconds, PeerFailedError where ranks have failed.
         """
         started = time.monotonic()
         while not done():
-            self._meanwhile()
+            self._end.meanwhile()
             yield_core()
             waited = time.monotonic() - started
-            if waited > _LONG and long is not None:
-                long()
-            if waited > timeout:
-                if done():
-                    return
-                raise DeadlineError(f"rank {self._rank} waited {waited:.1f} s for {awaited()}")
+            if waited > _LONG or waited > timeout:
+                wait = Wait(lambda: self._end.doing(), peer, awaited)
+                return self._patiently(done, started, timeout, wait, long)
             if waited > _BUSY and threading.active_count() > 1:
                 time.sleep(_NAP)
+        return None
+
+    def _patiently(
+        self,
+        done: Callable[[], bool],
+        started: float,
+        timeout: float,
+        wait: Wait,
+        long: Callable[[], object] | None,
+    ) -> None:
+        end = self._end
+        asks, looks = timeout - min(_GRACE, timeout / 2), _LOOK
+        with end.control.waiting(end.context, wait):
+            while not done():
+                end.meanwhile()
+                yield_core()
+                if long is not None:
+                    long()
+                waited = time.monotonic() - started
+                if waited > looks:
+                    looks = waited + _LOOK
+                    end.require_peers(wait, done)
+                if waited > asks:
+                    asks = math.inf
+                    end.ask()
+                if waited > timeout and not done():
+                    raise end.late(wait, waited)
+                if threading.active_count() > 1:
+                    time.sleep(_NAP)

@@ -11,6 +11,7 @@ from mpi4py import MPI
 
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 from refcoll_mpi import connect
+from refcoll_mpi.control import control
 from refcoll_mpi.sharing import shared
 from refcoll_mpi.transport import over
 
@@ -21,7 +22,7 @@ def transport():
     if how in ("shared", "off"):
         return connect(world, shared_memory=how == "shared")
     local = world.Split(world.rank // 2 if how == "mixed" else 0, world.rank)
-    return over(world.Dup(), local, *shared(local, fenced=how == "fenced"))
+    return over(world.Dup(), local, control(world), *shared(local, fenced=how == "fenced"))
 
 
 assert transport().nodes == (

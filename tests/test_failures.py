@@ -1,0 +1,179 @@
+"""A rank that is late, or that fails: who is told what, on ranks within this process.
+
+What is right here follows from the ring's own formula: in step s of a reduce-scatter, rank r
+waits for rank r - 1, so when rank 2 of 4 does not take part, rank 3 waits for it in step 1, and the
+others get stuck behind rank 3, one step later each.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import refcoll
+from refcoll import DeadlineError, PeerFailedError, TransportError
+from refcoll.chunks import Layout
+from refcoll.interpreters.execute import Plan
+from refcoll.operators import OPERATORS
+
+SIZE, ODD = 4, 2
+
+
+def errors(body, timeout=0.4, size=SIZE):
+    """What ``body`` came to on every rank: a TransportError, or what it returned."""
+
+    def one(comm):
+        try:
+            return body(comm)
+        except TransportError as error:
+            return error
+
+    return refcoll.spawn(size, one, timeout=timeout)
+
+
+def ring(late, limit=0.4):
+    """Plans a ring on all ranks; rank ODD does ``late`` instead of running it."""
+
+    def body(comm):
+        plan = comm.plan("all_reduce", np.ones(16), algorithm="ring")
+        return late() if comm.rank == ODD else plan.run()
+
+    return errors(body, limit)
+
+
+def test_whoever_waits_for_the_late_rank_names_it_and_what_it_waited_for():
+    heard = ring(lambda: time.sleep(1))
+    first = next(each for each in heard if isinstance(each, DeadlineError))
+    assert first.culprit == ODD
+    said = str(first)
+    assert "all_reduce by ring on 4 ranks (call 1), step " in said
+    assert " of 6, on rank " in said
+    assert f"rank {ODD} gives no answer" in said
+    assert "0.4 s for" in said
+    assert "timeout=" in said
+
+
+def test_ranks_that_are_stuck_behind_others_say_so():
+    heard = ring(lambda: time.sleep(1))
+    del heard[ODD]
+    assert all(each.culprit == ODD for each in heard), heard
+    assert any(isinstance(each, PeerFailedError) for each in heard)
+    for each in heard:
+        if isinstance(each, PeerFailedError):
+            assert "gave up: " in str(each)
+            assert "meanwhile rank" in str(each)
+            assert f"rank {ODD} gives no answer" in str(each)
+
+
+@pytest.mark.parametrize(("rank", "step"), [(3, 1), (0, 2)])
+def test_the_step_that_is_stuck_is_told(rank, step):
+    """Rank 3 lacks what rank 2 sends in step 1; rank 0 what rank 3 would pass on in step 2."""
+    told = {}
+
+    def body(comm):
+        plan = comm.plan("all_reduce", np.ones(16), algorithm="ring")
+        if comm.rank == ODD:
+            return time.sleep(1)
+        # All but one wait for longer, so that this one's is the first time to be up.
+        return plan.run(0.4 if comm.rank == rank else 30)
+
+    told = errors(body)
+    assert isinstance(told[rank], DeadlineError)
+    said = str(told[rank])
+    assert f"step {step} of 6, on rank {rank}: " in said
+    assert f"rank {rank} waited 0.4 s for 32 bytes from rank {(rank - 1) % SIZE}" in said
+    assert "0 of 32 bytes had come" in said
+    if rank == 0:
+        assert "rank 3 itself waits for 32 bytes from rank 2, in all_reduce by ring" in said
+        assert "(call 1), step 1 of 6" in said
+
+
+def test_a_rank_that_is_in_another_communicator_is_told_of():
+    """In the handshake rank 0 waits for rank 3, which waits for rank 1 elsewhere."""
+
+    def body(comm):
+        pair = comm.split(comm.rank % 2)
+        if comm.rank == 1:
+            time.sleep(1)
+        elif comm.rank == 3:
+            pair.barrier(timeout=30)
+        else:
+            comm.all_reduce(np.ones(4), timeout=0.4 if comm.rank == 0 else 30)
+
+    heard = errors(body)[0]
+    assert heard.culprit == 3
+    assert "rank 3 is in the handshake before barrier (call 1) of another communicator" in str(
+        heard
+    )
+    assert "where it waits for 64 bytes from rank 0" in str(heard)
+
+
+def test_a_call_that_one_rank_did_not_make_is_told_with_its_number():
+    def body(comm):
+        comm.barrier()
+        return time.sleep(1) if comm.rank == ODD else comm.all_reduce(np.ones(4))
+
+    heard = errors(body)
+    del heard[ODD]
+    for each in heard:
+        assert "the handshake before all_reduce (call 2)" in str(each)
+        assert each.culprit == ODD
+
+
+def test_what_one_rank_raises_is_told_to_those_that_wait_for_it():
+    def body(comm):
+        if comm.rank == ODD:
+            raise ValueError("an accident")
+        started = time.monotonic()
+        with pytest.raises(PeerFailedError, match="an accident") as caught:
+            comm.all_reduce(np.ones(4))
+        assert caught.value.culprit == ODD
+        assert time.monotonic() - started < 10
+
+    with pytest.raises(ValueError, match="an accident"):
+        refcoll.spawn(SIZE, body, timeout=60)
+
+
+def test_a_rank_that_returns_early_is_told_to_have_ended():
+    def body(comm):
+        return "done" if comm.rank == ODD else comm.all_reduce(np.ones(4))
+
+    heard = errors(body, timeout=60)
+    assert heard.pop(ODD) == "done"
+    assert all(each.culprit == ODD for each in heard)
+    assert any(f"rank {ODD} has ended" in str(each) for each in heard)
+
+
+def test_an_operator_that_raises_fails_everybody():
+    def merge(left, right):
+        if threading.current_thread().name == "odd":
+            raise OverflowError("too much")
+        return left + right
+
+    op = refcoll.user_operator(merge, "plus", commutative=True)
+
+    def body(comm):
+        if comm.rank == ODD:
+            threading.current_thread().name = "odd"
+        comm.all_reduce(np.ones(16), op, algorithm="ring")
+
+    with pytest.raises(OverflowError, match="too much"):
+        refcoll.spawn(SIZE, body, timeout=60)
+
+
+def test_a_circle_is_told_as_one():
+    """Every rank waits for another one's message that was never sent."""
+
+    def body(comm):
+        other = refcoll.program("broadcast", "linear", 2, root=1 - comm.rank)
+        plan = Plan(other, comm.transport, np.ones(4), Layout((4,)), OPERATORS["sum"], 9)
+        plan.run(0.4)
+
+    heard = errors(body, size=2)
+    late = [each for each in heard if isinstance(each, DeadlineError)]
+    assert late
+    assert all(each.culprit is None for each in late)
+    assert any("wait for one another" in str(each) for each in late)

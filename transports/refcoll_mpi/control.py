@@ -1,0 +1,201 @@
+"""Words between ranks beside their messages: that one has failed, and where each one stands.
+
+    failed   "rank 2 failed: ..."                  whoever waits gives up
+    ask      "I have waited long: where are you?"  whoever waits answers
+    answer   "in step 2, waiting for rank 1"
+
+Words are small MPI messages with a tag of their own.  They are read while a rank waits, so
+one that does not wait, or that is stopped or gone, gives no answer: that is an answer too.
+
+One Control serves all communicators of the same processes, made by one ``connect`` or by
+several, and their parts: words name the communicator by its context (``lanes``).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from refcoll.transport import Known, Standing
+from refcoll_mpi import processes
+from refcoll_mpi.processes import Process
+
+_TAG = 1
+Word = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Wait:
+    """What this process waits for in one communicator; ``peer`` is a rank of that one."""
+
+    doing: Callable[[], str]
+    peer: int
+    awaited: Callable[[], str]
+
+    def standing(self) -> Standing:
+        """It as others are told."""
+        return Standing(self.doing(), (self.peer,), self.awaited())
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a communicator has failed, and at which rank of the Control's, if that is known."""
+
+    reason: str
+    culprit: int | None
+
+
+class Control:
+    """One process's end.  Ranks here are those of ``comm``, which it owns."""
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.comm = comm
+        self.waits: dict[int, Wait] = {}
+        """By context."""
+        self.failures: dict[int | None, Failure] = {}
+        """By context; None is for all of them."""
+        self._answers: dict[int, dict[int, Standing | str]] = {}
+        """By context, by rank."""
+        self._sent: list[tuple[MPI.Request, Any]] = []
+        self._lock = Lock()
+        self.processes = _seen(comm)
+
+    @contextmanager
+    def waiting(self, context: int, wait: Wait) -> Iterator[None]:
+        """Meanwhile, tell this to those that ask."""
+        self.waits[context] = wait
+        try:
+            yield
+        finally:
+            del self.waits[context]
+
+    def poll(self) -> None:
+        """Hear what has come, and let MPI go on."""
+        try:
+            self._poll()
+        except MPI.Exception:  # of words to or from a rank that is gone: nothing to hear there
+            return
+
+    def _poll(self) -> None:
+        while self.comm.Iprobe(MPI.ANY_SOURCE, _TAG):
+            with self._lock:
+                status = MPI.Status()
+                found = self.comm.Improbe(MPI.ANY_SOURCE, _TAG, status)
+                if found is None:  # another thread has it
+                    return
+                data = bytearray(status.Get_count(MPI.BYTE))
+                found.Recv([data, MPI.BYTE])
+            self._hear(status.source, json.loads(data))
+
+    def fail(self, context: int | None, failure: Failure, ranks: Iterable[int]) -> None:
+        """Tell ``ranks`` that a communicator has failed, or, if ``context`` is None, all."""
+        self.failures.setdefault(context, failure)
+        word = {"failed": context, "reason": failure.reason, "culprit": failure.culprit}
+        self._tell(word, ranks)
+
+    def failure(self, contexts: Sequence[int]) -> tuple[Failure, bool] | None:
+        """How the first of these has failed, if one has; and whether it is the first."""
+        for context in contexts:
+            if context in self.failures:
+                return self.failures[context], context == contexts[0]
+        return (self.failures[None], False) if None in self.failures else None
+
+    def ask(self, context: int, ranks: Iterable[int]) -> None:
+        """Ask ranks where they stand, as those of communicator ``context``."""
+        self._answers[context] = {}
+        self._tell({"ask": context}, ranks)
+
+    def known(self, context: int, ranks: Sequence[int]) -> Known:
+        """What has been answered since, and what the system tells of processes of this node,
+        by number in ``ranks``."""
+        answers = self._answers.get(context, {})
+        found: dict[int, Standing | str] = {}
+        for number, rank in enumerate(ranks):
+            process = self.processes[rank]
+            trouble = process.trouble() if process else None
+            if trouble or rank in answers:
+                found[number] = trouble or answers[rank]
+        return found
+
+    def flush(self, seconds: float) -> None:
+        """For so long, help what was told on its way."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.poll()
+            time.sleep(0.01)
+
+    def _tell(self, word: Word, ranks: Iterable[int]) -> None:
+        data = np.frombuffer(json.dumps(word).encode(), np.uint8)
+        with self._lock:
+            self._sent = [each for each in self._sent if not _done(each[0])]
+            for rank in ranks:
+                if rank != self.comm.rank:
+                    with suppress(MPI.Exception):  # it may be gone
+                        self._sent.append((self.comm.Isend([data, MPI.BYTE], rank, _TAG), data))
+
+    def _hear(self, source: int, word: Word) -> None:
+        if "failed" in word:
+            said = Failure(word["reason"], word["culprit"])
+            self.failures.setdefault(word["failed"], said)
+        elif "ask" in word:
+            self._tell({"answer": word["ask"], **self._here(word["ask"])}, [source])
+        else:
+            told = word["where"]
+            answer = told if isinstance(told, str) else Standing(told[0], tuple(told[1]), told[2])
+            self._answers.setdefault(word["answer"], {})[source] = answer
+
+    def _here(self, context: int) -> Word:
+        """Where this process stands, as those of communicator ``context`` want to know."""
+        if context in self.waits:
+            here = self.waits[context].standing()
+            return {"where": [here.doing, here.awaits, here.awaited]}
+        elsewhere = [wait.standing().elsewhere() for wait in list(self.waits.values())]
+        return {"where": elsewhere[0] if elsewhere else "is about to go on"}
+
+
+def _done(request: MPI.Request) -> bool:
+    try:
+        return request.Test()
+    except MPI.Exception:
+        return True
+
+
+def _seen(comm: MPI.Intracomm) -> list[Process | None]:
+    """The processes that this one can watch: of its node, and of its process namespace."""
+    said = comm.allgather((MPI.Get_processor_name(), processes.own()))
+    here = said[comm.rank][0]
+    return [
+        process if process and node == here and not process.ended() else None
+        for node, process in said
+    ]
+
+
+_made: dict[tuple[int, ...], Control] = {}
+"""By the processes' ranks in COMM_WORLD."""
+
+
+def control(comm: MPI.Intracomm) -> Control:
+    """The Control of the processes of ``comm``, in its order.  Collective over ``comm``."""
+    mine, world = comm.Get_group(), MPI.COMM_WORLD.Get_group()
+    ranks = tuple(mine.Translate_ranks(None, world))
+    mine.Free()
+    world.Free()
+    if MPI.UNDEFINED in ranks:  # started later, by another job: not known by their numbers
+        return Control(comm.Dup())
+    if ranks not in _made:
+        _made[ranks] = Control(comm.Dup())
+    return _made[ranks]
+
+
+def controls() -> list[Control]:
+    """All there are."""
+    return list(_made.values())
