@@ -9,8 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,10 +37,15 @@ def script(name: str) -> str:
     return found
 
 
-def launch(ranks: int, *command: str, limit: float = LIMIT) -> Run:
+def mpirun_path() -> str:
+    """The mpirun that belongs to the MPI under test."""
+    return os.environ.get("REFCOLL_MPIRUN") or script("mpirun")
+
+
+def launch(ranks: int, *command: str, limit: float = LIMIT, options: Sequence[str] = ()) -> Run:
     """``command`` on so many ranks; fails where it takes longer than ``limit`` seconds."""
     return subprocess.run(
-        [os.environ.get("REFCOLL_MPIRUN") or script("mpirun"), "-n", str(ranks), *command],
+        [mpirun_path(), *options, "-n", str(ranks), *command],
         capture_output=True,
         text=True,
         timeout=limit,
@@ -48,14 +54,21 @@ def launch(ranks: int, *command: str, limit: float = LIMIT) -> Run:
     )
 
 
-def launch_program(ranks: int, name: str, *arguments: str, limit: float = LIMIT) -> Run:
+def launch_program(ranks: int, name: str, *arguments: str, **how: Any) -> Run:
     """The program of that name in ``programs`` on so many ranks."""
-    return launch(ranks, sys.executable, str(PROGRAMS / name), *arguments, limit=limit)
+    return launch(ranks, sys.executable, str(PROGRAMS / name), *arguments, **how)
 
 
 @pytest.fixture(scope="session")
 def mpirun() -> Callable[..., Run]:
     return launch
+
+
+@pytest.fixture(scope="session")
+def is_open_mpi() -> bool:
+    """Whether the launcher is Open MPI's."""
+    told = subprocess.run([mpirun_path(), "--version"], capture_output=True, text=True, check=True)
+    return "Open MPI" in told.stdout
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,65 @@ def test_a_failed_job_ends_soon_and_not_with_0(how, told, program):
     assert time.monotonic() - started < 40
     assert run.returncode != 0
     assert told in run.stdout + run.stderr
+
+
+SAID = re.compile(r"^rank (\d) after (\S+) s: (\w+): (.*)$", re.MULTILINE)
+"""What endings.py prints of an error: rank, seconds, kind, message."""
+
+
+@pytest.mark.parametrize(
+    ("how", "kinds", "told"),
+    [
+        ("raises", {"PeerFailedError"}, "rank 3 failed: ValueError: an accident of the user's own"),
+        ("exits", {"PeerFailedError"}, "rank 3 failed: SystemExit"),
+        ("is stopped", {"DeadlineError", "PeerFailedError"}, "rank 3 is stopped (process "),
+    ],
+)
+def test_what_befalls_a_rank_midway_is_told_by_all_others(how, kinds, told, program):
+    """The limit of a wait is 3 s."""
+    run = program(4, "endings.py", f"{how} midway", limit=45)
+    assert run.returncode != 0
+    heard = {int(rank): rest for rank, *rest in SAID.findall(run.stderr)}
+    assert set(heard) == {0, 1, 2}, run.stdout + run.stderr
+    for seconds, kind, message in heard.values():
+        assert float(seconds) < 3 + 2
+        assert kind in kinds
+        assert told in message
+        assert "all_reduce by ring on 4 ranks (call 1), step " in message
+    if how == "is stopped":
+        assert "itself waits for 2000 bytes from rank" in run.stderr
+
+
+def test_a_rank_that_is_killed_midway(program, is_open_mpi):
+    """MPICH's launcher ends the job and says so; Open MPI's leaves the others a moment."""
+    started = time.monotonic()
+    run = program(4, "endings.py", "is killed midway", limit=45)
+    assert time.monotonic() - started < 20
+    assert run.returncode != 0
+    if is_open_mpi:
+        assert_all_name_the_killed_rank(run.stderr)
+    else:
+        assert "Killed (signal 9)" in run.stdout + run.stderr
+
+
+def test_those_that_survive_a_killed_rank(program, is_open_mpi):
+    if not is_open_mpi:
+        pytest.skip("only Open MPI's mpirun can be asked to let them")
+    recovering = ["--enable-recovery"]
+    try:
+        told = program(4, "endings.py", "is killed midway", limit=15, options=recovering).stderr
+    except subprocess.TimeoutExpired as late:  # prterun 3.0 itself may hang, its ranks long gone
+        told = (late.stderr or b"").decode()
+    assert_all_name_the_killed_rank(told)
+
+
+def assert_all_name_the_killed_rank(told):
+    heard = {int(rank): rest for rank, *rest in SAID.findall(told)}
+    assert set(heard) == {0, 1, 2}, told
+    for seconds, kind, message in heard.values():
+        assert float(seconds) < 3 + 2
+        assert kind == "PeerFailedError"
+        assert "rank 3 has ended (process " in message
 
 
 def test_a_caught_disagreement_poisons_but_does_not_end_the_job(program):
