@@ -24,6 +24,7 @@ from refcoll.transport import (
     Exchange,
     Incoming,
     Outgoing,
+    PeerFailedError,
     Transport,
     TransportError,
 )
@@ -372,13 +373,35 @@ def notices_unclaimed_messages(transport: Transport) -> None:
     assert transport.unclaimed(4) == 0
 
 
+def tells_all_of_a_failure(transport: Transport) -> None:
+    """When a rank gives up, those that wait give up too, with its reason and its number."""
+    if transport.size == 1:
+        return
+    last = transport.size - 1
+    if transport.rank == last:
+        transport.abort("an accident on the last rank", last)
+        return
+    exchange = transport.prepare([], [Incoming(77, last)], 1)
+    exchange.start()
+    heard = _error(exchange)
+    assert isinstance(heard, PeerFailedError), "a rank gave up, and those that wait did not hear"
+    assert "an accident on the last rank" in str(heard), str(heard)
+    assert heard.culprit == last, f"rank {heard.culprit} is blamed, not rank {last}"
+
+
 def _refusal(exchange: Exchange, timeout: float = PATIENCE) -> str:
     """What the exchange's first wait raises, in words; empty if it raises nothing."""
+    error = _error(exchange, timeout)
+    return "" if error is None else str(error)
+
+
+def _error(exchange: Exchange, timeout: float = PATIENCE) -> TransportError | None:
+    """What the exchange's first wait raises."""
     try:
         exchange.wait(0, timeout)
     except TransportError as error:
-        return str(error)
-    return ""
+        return error
+    return None
 
 
 CHECKS: tuple[Check, ...] = (
@@ -405,5 +428,6 @@ SPARE_CHECKS: tuple[Check, ...] = (
     reports_silence,
     reports_wrong_sizes,
     notices_unclaimed_messages,
+    tells_all_of_a_failure,
 )
 """These break the transport, so each wants one of its own."""

@@ -244,7 +244,19 @@ class NoticesNothing(Broken):
         return 0
 
 
+class FailsAlone(Broken):
+    def abort(self, reason, culprit=None):
+        pass
+
+
+class BlamesNobody(Broken):
+    def abort(self, reason, culprit=None):
+        self.inner.abort(reason)
+
+
 BROKEN = [
+    (FailsAlone, "tells_all_of_a_failure"),
+    (BlamesNobody, "tells_all_of_a_failure"),
     (MistakesItsRank, "describes_itself"),
     (SeesOtherNodes, "agrees_on_nodes"),
     (LendsOneScratch, "lends_until_the_next_call"),
