@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from refcoll.errors import (
     ArgumentError,
+    CorruptionError,
     DeadlineError,
     DisagreementError,
     PeerFailedError,
@@ -38,6 +39,7 @@ __all__ = [
     "CollectivePlan",
     "Communicator",
     "Copy",
+    "CorruptionError",
     "DeadlineError",
     "DisagreementError",
     "Handle",

@@ -6,6 +6,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from refcoll.agreement import Agreement
+from refcoll.arguments import seconds
+from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.group import DEFAULT_TIMEOUT
@@ -24,6 +27,7 @@ def connect(
     *,
     timeout: float = DEFAULT_TIMEOUT,
     tuning: Tuning | str | os.PathLike[str] | None = None,
+    checksums: bool = False,
     **options: Any,
 ) -> Communicator:
     """The communicator of this process in the job that it was started in.
@@ -32,11 +36,15 @@ def connect(
     COMM_WORLD, and ``shared_memory=``, by default True), or any that a plug-in offers.  For
     ranks within this process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has
     written, for algorithm="auto"; by default the one that $REFCOLL_TUNING names, if any.
-    Raises ArgumentError for a name or a file that does not exist, and what the transport
-    raises.
+    ``checksums``, the same on all ranks, lets every message carry a checksum
+    (``refcoll.checksums``): what is changed, lost or repeated on its way is then an error.
+    Raises ArgumentError for a name or a file that does not exist, DisagreementError where
+    ranks differ about ``checksums``, and what the transport raises.
     """
     end = transport(name)(**options)  # first: it sees to it that an error ends the whole job
-    return Communicator(end, timeout, tuning)
+    said = {"collective": "connect", "checksums": bool(checksums)}
+    Agreement(end).require(said, None, seconds(timeout))
+    return Communicator(Checksummed(end) if checksums else end, timeout, tuning)
 
 
 def transport(name: str) -> Callable[..., Transport]:

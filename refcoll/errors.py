@@ -42,6 +42,10 @@ class DeadlineError(TransportError, TimeoutError):
     """A wait ended without what it waited for."""
 
 
+class CorruptionError(TransportError):
+    """A message with a checksum is not the one that is due, or not as it was sent."""
+
+
 class PeerFailedError(TransportError):
     """Another rank failed, so this one cannot go on."""
 

@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.testing.inprocess import World
 from refcoll.topology import Nodes, topology
+from refcoll.transport import Transport
 
 T = TypeVar("T")
 
@@ -21,16 +23,21 @@ def spawn(
     *args: Any,
     nodes: Nodes | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    checksums: bool = False,
 ) -> list[T]:
     """``function(comm, *args)`` on ``size`` ranks, each a thread; their results, by rank.
 
-    ``nodes`` says which ranks are to be taken as sharing a node.  If a rank raises, those
+    ``nodes`` says which ranks are to be taken as sharing a node; ``checksums`` lets every
+    message carry a checksum (``refcoll.checksums``).  If a rank raises, those
     that wait for it fail at once, and its exception, noted with the rank, is raised here.
     """
     if size < 1:
         raise ArgumentError(f"size={size} must be at least 1")
     world = World(size, None if nodes is None else topology(nodes, size).nodes)
-    comms = [Communicator(world.transport(rank), timeout) for rank in range(size)]
+    ends: list[Transport] = [world.transport(rank) for rank in range(size)]
+    if checksums:
+        ends = [Checksummed(end) for end in ends]
+    comms = [Communicator(end, timeout) for end in ends]
     results: list[Any] = [None] * size
     errors: dict[int, BaseException] = {}
 

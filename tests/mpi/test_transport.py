@@ -9,7 +9,7 @@ import pytest
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 
 KEPT = [(1, "shared"), (2, "shared"), (3, "shared"), (5, "shared"), (3, "off"),
-        (3, "fenced"), (2, "mixed"), (4, "mixed"), (5, "mixed")]  # fmt: skip
+        (3, "fenced"), (3, "checksums"), (2, "mixed"), (4, "mixed"), (5, "mixed")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ranks", "how"), KEPT)
