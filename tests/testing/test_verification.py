@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from refcoll import TransportError, algorithms, choosing, node_shape, registry, spawn
+from refcoll import (
+    CollectivePlan,
+    TransportError,
+    algorithms,
+    choosing,
+    node_shape,
+    registry,
+    spawn,
+)
 from refcoll.schedule import Copy, Reduce, Send
 from refcoll.testing import verification
 from refcoll.testing.verification import Case, cases, verify
@@ -286,14 +294,14 @@ def test_a_bit_that_flips_on_the_way_to_one_rank_makes_results_wrong_and_differe
 
 def test_a_collective_that_changes_its_input_is_wrong(monkeypatch):
     """Where the result is right, but x was written."""
-    plan = verification.CollectivePlan.run
+    plan = CollectivePlan.run
 
     def careless(self, timeout=None):
         result = plan(self, timeout)
         self._buffers._call.x[...] += 1
         return result
 
-    monkeypatch.setattr(verification.CollectivePlan, "run", careless)
+    monkeypatch.setattr(CollectivePlan, "run", careless)
     (row,) = rows(2, [CASE])
     assert not row.exact
     assert not row.ok
@@ -303,7 +311,7 @@ BARRIER = Case("dissemination", "barrier", 0, "float32", None)
 
 
 def test_a_barrier_that_sends_nothing_is_wrong(monkeypatch):
-    monkeypatch.setattr(verification.CollectivePlan, "run", lambda self, timeout=None: None)
+    monkeypatch.setattr(CollectivePlan, "run", lambda self, timeout=None: None)
     (row,) = rows(3, [BARRIER])
     assert not row.ok
     assert "steps on rank 0: 0, claimed 2" in row.problems
@@ -328,9 +336,9 @@ def test_a_barrier_that_does_not_wait_is_wrong(monkeypatch):
 
 
 def test_results_are_compared_with_the_dtype_and_shape_asked_for(monkeypatch):
-    plan = verification.CollectivePlan.run
+    plan = CollectivePlan.run
     monkeypatch.setattr(
-        verification.CollectivePlan, "run",
+        CollectivePlan, "run",
         lambda self, timeout=None: plan(self, timeout).astype(np.float64),
     )  # fmt: skip
     (row,) = rows(2, [CASE])
