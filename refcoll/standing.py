@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 SILENT = "gives no answer: it is busy elsewhere, stopped or gone"
+_CIRCLE = "a message between them was lost, or they are in different calls"
 ABOVE = "in the communicator that this one was split from, "
 """How to begin, in a part, what a rank of the whole has said."""
 _SHOWN = 4
@@ -52,7 +53,8 @@ def culprit(rank: int, awaits: Sequence[int], known: Known) -> tuple[int | None,
         peer = _most_telling(awaits, known)
         if peer in seen:
             circle = ", ".join(map(str, seen[seen.index(peer) :]))
-            return None, "; ".join([*_ends(told), f"so ranks {circle} wait for one another"])
+            said = f"so ranks {circle} wait for one another: {_CIRCLE}"
+            return None, "; ".join([*_ends(told), said])
         found = known.get(peer, SILENT)
         if isinstance(found, str):
             return peer, "; ".join([*_ends(told), f"rank {peer} {found}"])

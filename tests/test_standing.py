@@ -28,11 +28,11 @@ def test_of_several_that_are_waited_for_the_one_that_does_not_wait_counts():
 def test_a_circle_has_no_culprit():
     guilty, way = culprit(0, [2], {2: waits(1), 1: waits(2)})
     assert guilty is None
-    assert way.endswith("so ranks 2, 1 wait for one another")
+    assert "so ranks 2, 1 wait for one another: a message between them was lost" in way
 
 
 def test_two_that_wait_for_each_other():
-    assert culprit(0, [1], {1: waits(0)})[1].endswith("so ranks 0, 1 wait for one another")
+    assert "so ranks 0, 1 wait for one another" in culprit(0, [1], {1: waits(0)})[1]
 
 
 def test_a_chain_through_a_rank_that_is_about_to_go_on():

@@ -14,6 +14,7 @@ from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.show import show
+from refcoll.cli.soak import soak
 from refcoll.cli.verify import verify
 from refcoll.errors import ArgumentError, RefcollError
 
@@ -44,6 +45,7 @@ app.command()(show)
 app.command()(choose)
 app.command()(bench)
 app.command()(calibrate)
+app.command()(soak)
 
 
 def main() -> None:

@@ -52,14 +52,14 @@ def cases(
     if thorough:
         lengths = sorted({*lengths, 1, size - 1, size})
     by_length = [
-        _case(each, size, n, "float32", options=options)
+        case_of(each, size, n, "float32", options=options)
         for each in chosen
         for options in (_OPTIONS if thorough else [()])
         if {key for key, _ in options} <= set(each.options)
         for n in _lengths(each, lengths)
     ]
     by_dtype = [
-        _case(each, size, 1000, dtype, op)
+        case_of(each, size, 1000, dtype, op)
         for each in first.values()
         if each.collective != "barrier"
         for dtype in DTYPES
@@ -82,7 +82,7 @@ def _chosen(size: int, collective: str | None, algorithm: str | None) -> list[Al
     return [each for each in found if each.sizes.holds(size)]
 
 
-def _case(
+def case_of(
     algorithm: Algorithm,
     size: int,
     count: int,
@@ -90,6 +90,7 @@ def _case(
     op: str = "sum",
     options: tuple[tuple[str, int], ...] = (),
 ) -> Case:
+    """The case of an algorithm, at the next length that its collective allows."""
     kind = COLLECTIVES[algorithm.collective]
     whole = count + (-count % size if kind.transposes else 0)
     merging = op if kind.reduces else None

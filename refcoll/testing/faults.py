@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Bytes, Exchange, Incoming, Lent, Outgoing, Transport
 
 Kind = Literal["drop", "duplicate", "corrupt", "truncate", "delay", "reorder", "die"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Died(BaseException):

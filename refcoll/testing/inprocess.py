@@ -90,6 +90,8 @@ class World:
         self.desks = [_Desk(each) for each in waits or [[] for _ in range(size)]]
         self.failure: str | None = None
         self.culprit: int | None = None
+        self._open = size
+        self._forget: Callable[[], object] = lambda: None
         self._subworlds: dict[tuple[int, tuple[int, ...]], World] = {}
         self._lock = threading.Lock()
 
@@ -108,8 +110,16 @@ class World:
                 world.failure = self.failure
                 for desk, rank in zip(world.desks, ranks, strict=True):
                     desk.gone = self.desks[rank].gone
+                world._forget = lambda: self._subworlds.pop(key, None)
                 self._subworlds[key] = world
             return self._subworlds[key]
+
+    def close(self) -> None:
+        """Be forgotten, once every rank of a part has closed its end."""
+        with self._lock:
+            self._open -= 1
+            if self._open == 0:
+                self._forget()
 
     def leave(self, rank: int) -> None:
         """Note that ``rank`` has ended, so that nobody waits for it."""
@@ -188,7 +198,7 @@ class InProcess(Transport):
         self.world.fail(reason, culprit)
 
     def close(self) -> None:
-        """Nothing to free."""
+        self.world.close()
 
 
 class _Exchange:
@@ -284,13 +294,13 @@ class _Exchange:
         started = time.monotonic()
         while True:
             with self._desk.bell:
+                if condition():
+                    return
                 if self._world.failure is not None:
                     raise PeerFailedError(
                         f"{self._world.failure}; meanwhile rank {self._rank} waited for "
                         f"{wait.awaited()}"
                     ).blaming(self._world.culprit)
-                if condition():
-                    return
                 gone = [peer for peer in wait.peers() if self._world.desks[peer].gone]
                 if gone:
                     said = f"rank {gone[0]} has ended; waited for {wait.awaited()}"

@@ -45,15 +45,28 @@ class Question:
 
     def plan(self, comm: Communicator, x: Array | None) -> CollectivePlan:
         """The call, prepared on this rank's ``x``."""
-        case, kind = self.case, self.program.collective
-        if x is None:
-            return comm.plan(case.collective, algorithm=case.algorithm)
-        options: dict[str, Any] = dict(case.options)
-        counts = self.layout.lengths if kind.scattered and not kind.transposes else None
+        options: dict[str, Any] = dict(self.case.options)
         return comm.plan(
-            case.collective, x, self.op, self.root, counts=counts,
-            algorithm=case.algorithm, nodes=self.nodes, **options,
+            self.case.collective, x, self.op, self.root, counts=self._counts(),
+            algorithm=self.case.algorithm, nodes=self.nodes, **options,
         )  # fmt: skip
+
+    def call(self, comm: Communicator, x: Array | None) -> Array | None:
+        """The call, made by itself: without the options, which only plans have."""
+        case, kind = self.case, COLLECTIVES[self.case.collective]
+        if x is None:
+            comm.barrier()
+            return None
+        given: dict[str, Any] = {"algorithm": case.algorithm}
+        given |= {"op": self.op} if kind.reduces else {}
+        given |= {"root": self.root} if kind.rooted else {}
+        given |= {"counts": self._counts()} if self._counts() else {}
+        result: Array | None = getattr(comm, case.collective)(x, **given)
+        return result
+
+    def _counts(self) -> tuple[int, ...] | None:
+        kind = COLLECTIVES[self.case.collective]
+        return self.layout.lengths if kind.scattered and not kind.transposes else None
 
     def is_right(self, result: Array | None, rank: int) -> bool:
         """Whether it is the right result on ``rank``, in every element, shape and dtype."""

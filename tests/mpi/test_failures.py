@@ -187,3 +187,14 @@ def test_real_foreign_launchers(foreign, refcoll_script):
     )  # fmt: skip
     assert run.returncode != 0
     assert "holds" not in run.stdout
+
+
+# ---- many of them -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_short_soak(ranks, mpirun, refcoll_script):
+    run = mpirun(ranks, refcoll_script, "soak", "--operations", "150", "--seed", str(ranks))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "holds: 150 operations" in run.stdout
+    assert "0 hangs, 0 wrong results let through with checksums" in run.stdout

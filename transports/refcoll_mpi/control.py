@@ -126,6 +126,11 @@ class Control:
                 found[number] = trouble or answers[rank]
         return found
 
+    def forget(self, context: int) -> None:
+        """A communicator is no more."""
+        self.failures.pop(context, None)
+        self._answers.pop(context, None)
+
     def flush(self, seconds: float) -> None:
         """For so long, help what was told on its way."""
         end = time.monotonic() + seconds

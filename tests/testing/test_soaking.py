@@ -1,0 +1,220 @@
+"""A soak does what it says: everything is tried, and what must not be is found."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from refcoll import checksums, spawn
+from refcoll.algorithms.declaration import Algorithm
+from refcoll.cli.app import app
+from refcoll.registry import algorithms
+from refcoll.testing import soaking
+from refcoll.testing.faults import KINDS
+from refcoll.testing.soaking import Outcome, operation
+from refcoll.testing.tallying import HANG, Plan, Tally, soak
+from refcoll.testing.wrapping import Wrapper
+
+SIZE = 3
+
+
+def soaked(wrap=lambda end: end, size=SIZE, **plan):
+    return spawn(size, lambda comm: soak(wrap(comm.transport), Plan(**plan)))[0]
+
+
+def runnable(each: Algorithm, size: int) -> bool:
+    return each.sizes.holds(size) and not each.needs_helpers
+
+
+# ---- what is tried ------------------------------------------------------------------------
+
+
+def test_an_operation_follows_from_its_seed_and_number():
+    assert operation(1, 7, SIZE, 0.5, 0.2) == operation(1, 7, SIZE, 0.5, 0.2)
+    assert operation(1, 7, SIZE, 0.5, 0.2) != operation(2, 7, SIZE, 0.5, 0.2)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_everything_is_tried(size):
+    done = [operation(0, number, size, 0.5, 0.2) for number in range(3000)]
+    tried = {(each.case.collective, each.case.algorithm) for each in done}
+    assert tried == {(a.collective, a.name) for a in algorithms() if runnable(a, size)}
+    assert {fault.kind for each in done for _, fault in each.faults} == set(KINDS)
+    assert {rank for each in done for rank, _ in each.faults} == set(range(size))
+    assert {each.way for each in done} == {"plan", "once", "background"}
+    assert {each.checksums for each in done} == {True, False}
+    assert 0.4 < sum(bool(each.faults) for each in done) / len(done) < 0.6
+
+
+# ---- what comes of it ---------------------------------------------------------------------
+
+
+def test_a_soak_holds_and_counts():
+    tally = soaked(seed=1, operations=120, faulty=0.3)
+    assert tally.holds, tally.broken
+    assert tally.operations == 120
+    assert tally.nbytes > 0
+    assert tally.fates.total() >= 5
+    assert not any(fate == "let through" for sums, _, fate in tally.fates if sums)
+
+
+def test_it_ends_when_its_time_is_up():
+    started = time.monotonic()
+    tally = soaked(seconds=1.0, faulty=0)
+    assert tally.operations >= 1
+    assert time.monotonic() - started < 20
+
+
+class Flips(Wrapper):
+    """Its parts flip a bit of every long message, of which nobody was told."""
+
+    def subgroup(self, ranks, channel):
+        return Flipping(self.inner.subgroup(ranks, channel))
+
+
+class Flipping(Wrapper):
+    def prepare(self, sends, receives, channel):
+        wrong = [(send, send.view.copy()) for send in sends]
+        injured = [replace(send, view=view) for send, view in wrong]
+        made = self.inner.prepare(injured, receives, channel)
+        start = made.start
+
+        def started():
+            for send, view in wrong:
+                view[:] = send.view
+                if view.size > 64:
+                    view[view.size // 2] ^= 1
+            start()
+
+        made.start = started
+        return made
+
+
+def test_what_is_wrong_without_a_fault_is_found():
+    tally = soaked(Flips, seed=1, operations=40, faulty=0)
+    assert not tally.holds
+    assert any("wrong" in each.split(":")[0] for each in tally.broken)
+    assert any("CorruptionError" in each.split(":")[0] for each in tally.broken)
+    assert all("operation " in each for each in tally.broken)
+
+
+def test_what_passes_in_spite_of_checksums_is_found(monkeypatch):
+    monkeypatch.setattr(checksums._Exchange, "_require_right", lambda self, came, index: None)
+    tally = soaked(seed=3, operations=150, faulty=1, patience=0.1)
+    assert not tally.holds
+    assert any(each.startswith("wrong on ranks") for each in tally.broken)
+    assert all("with checksums" in each for each in tally.broken)
+
+
+def test_a_rank_that_does_not_come_back_is_a_hang(monkeypatch):
+    monkeypatch.setattr(soaking, "MEETING", 0.5)
+    perform = soaking.Soak.perform
+
+    def late(self, wanted, over):
+        if wanted.number == 3 and self.comm.rank == 1:
+            time.sleep(2)
+        return perform(self, wanted, over)
+
+    monkeypatch.setattr(soaking.Soak, "perform", late)
+    tally = soaked(operations=10, faulty=0)
+    assert tally.hangs == 1
+    assert tally.operations == 3
+    assert "did not come back: operation 3: " in tally.broken[0]
+
+
+# ---- how it is judged ---------------------------------------------------------------------
+
+
+def outcomes(*verdicts, injected=(), seconds=0.1):
+    first = Outcome(verdicts[0], "", seconds, 10, list(injected))
+    return [first, *(Outcome(each, "", seconds, 10, []) for each in verdicts[1:])]
+
+
+def tallied(checksums, *verdicts, injected=(), seconds=0.1):
+    number = next(n for n in range(100) if operation(0, n, 2, 0, 1).checksums == checksums)
+    tally = Tally()
+    done = outcomes(*verdicts, injected=injected, seconds=seconds)
+    tally.add(operation(0, number, 2, 0, 1), 2, done, 0.2)
+    return tally
+
+
+@pytest.mark.parametrize("sums", [True, False])
+def test_fates(sums):
+    for verdicts, fate in [
+        (("right", "right"), "harmless"),
+        (("PeerFailedError", "CorruptionError"), "detected"),
+        (("right", "DeadlineError"), "detected"),
+        (("wrong", "right"), "let through"),
+        (("wrong", "DeadlineError"), "let through"),
+    ]:
+        assert tallied(sums, *verdicts, injected=["corrupt"]).fates == {(sums, "corrupt", fate): 1}
+
+
+@pytest.mark.parametrize(
+    ("sums", "kind", "holds"),
+    [(True, "corrupt", False), (False, "corrupt", True), (False, "reorder", True),
+     (False, "truncate", False), (False, "die", False), (False, "delay", False)],
+)  # fmt: skip
+def test_only_what_is_documented_may_get_through(sums, kind, holds):
+    assert tallied(sums, "wrong", "right", injected=[kind]).holds == holds
+
+
+def test_without_a_fault_only_lateness_is_forgiven():
+    assert tallied(True, "DeadlineError", "PeerFailedError").late == 1
+    assert tallied(True, "DeadlineError", "PeerFailedError").holds
+    assert not tallied(True, "DeadlineError", "CorruptionError").holds
+    assert not tallied(True, "right", "wrong").holds
+    assert not tallied(True, "PoisonedError", "right").holds
+    assert tallied(True, "right", "right").holds
+
+
+def test_what_takes_too_long_is_a_hang():
+    assert not tallied(True, "right", "right", seconds=HANG + 1).holds
+
+
+# ---- the command --------------------------------------------------------------------------
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, ["soak", *arguments])
+
+
+def test_the_command_reports():
+    run = command("--operations", "60", "--seed", "2", "--ranks", "3")
+    assert run.exit_code == 0, run.stdout
+    first, *_, last = run.stdout.splitlines()
+    assert first == last
+    assert first.startswith("holds: 60 operations, ")
+    assert "0 hangs, 0 wrong results let through with checksums" in first
+    assert "with checksums" in run.stdout
+
+
+def test_the_command_as_json():
+    run = command("--operations", "20", "--json", "-")
+    told = json.loads(run.stdout)
+    assert told["holds"]
+    assert told["operations"] == 20
+    assert set(told["faults"]["with_checksums"]) == set(KINDS)
+    assert set(told["faults"]["without_checksums"]["drop"]) == {
+        "detected", "harmless", "let_through",
+    }  # fmt: skip
+
+
+def test_the_command_fails_where_it_does_not_hold(monkeypatch):
+    monkeypatch.setattr(checksums._Exchange, "_require_right", lambda self, came, index: None)
+    run = command(
+        "--operations", "150", "--ranks", "3", "--seed", "3", "--faults", "1", "--timeout", "0.1"
+    )
+    assert run.exit_code == 1
+    assert run.stdout.startswith("FAILS: ")
+
+
+@pytest.mark.parametrize("option", [("--timeout", "0"), ("--seconds", "-1"), ("--timeout", "nan")])
+def test_nonsense_is_refused(option):
+    run = command(*option)
+    assert run.exit_code != 0
+    assert "above 0" in str(run.exception)
