@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from math import prod
 from operator import index
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from refcoll.transport import Transport
 from refcoll.tuning import Tuning
 from refcoll.tuning import tuning as find_tuning
 
+if TYPE_CHECKING:
+    from refcoll.stragglers import Watch
+
 DEFAULT_TIMEOUT = 300.0
 """Seconds that any one wait may last."""
 T = TypeVar("T")
@@ -52,7 +56,8 @@ class CollectivePlan:
         self.algorithm = call.program.name
         self.reason = call.reason
         """Why this algorithm, in words."""
-        self.channel = CHANNEL + sequence
+        self.number, self.channel = sequence, CHANNEL + sequence
+        """Of the call that made it, and where its messages go."""
         self._buffers = Buffers(call, comm.transport)
         self._plan = Plan(
             call.program,
@@ -82,9 +87,12 @@ class CollectivePlan:
 
     def _run(self, timeout: float | None) -> Array | None:
         limit = self._comm._limit(timeout)
+        entered = 0.0 if self._comm.watching is None else time.monotonic()
         try:
             self._load()
             self._execute(limit)
+            if self._comm.watching is not None:
+                self._comm.watching.note(self._plan.program, self.number, False, entered)
             return self._store()
         except BaseException as error:  # a user's operator may raise anything, on one rank only
             self._comm._abort(error)
@@ -111,6 +119,8 @@ class Group:
         self._sequence = 0
         self._failure: BaseException | None = None
         self._closed = False
+        self.watching: Watch | None = None
+        """What notes calls, if anything does."""
         self.unheard: BaseException | None = None
         """What went wrong in the background, and no ``wait`` has raised, once it is closed."""
 
@@ -201,6 +211,13 @@ class Group:
         transport = self._do(make)
         return None if transport is None else type(self)(transport, self.timeout, self.tuning)
 
+    def watch(self) -> Watch:
+        """Note when ranks enter and leave calls, to tell who was late: ``with comm.watch() as
+        seen: ...``, and then, on all ranks, ``print(seen.report())``.  See ``stragglers``."""
+        from refcoll.stragglers import Watch
+
+        return Watch(self)
+
     def close(self) -> None:
         """Free what the communicator holds.  Waits for operations under way on this rank.
 
@@ -244,9 +261,13 @@ class Group:
         sequence = self._next()
 
         def whole() -> Array | None:
+            entered = time.monotonic()
             call, said = self._agreed(request, sequence, timeout, check, once=True)
             try:
-                return self._one_off.run(call, said, sequence, self._limit(timeout))
+                result = self._one_off.run(call, said, sequence, self._limit(timeout))
+                if self.watching is not None:
+                    self.watching.note(call.program, sequence, check, entered)
+                return result
             except BaseException as error:  # see CollectivePlan._run
                 self._abort(error)
                 raise

@@ -56,37 +56,49 @@ class Rates:
         return self.far.get(link, (self.alpha, self.beta))
 
 
-def finish_times(program: Program, layout: Layout, rates: Rates) -> list[float]:
-    """When each rank ends its last step, in the unit of ``rates``.
+def finish_times(
+    program: Program, layout: Layout, rates: Rates, entered: Sequence[float] | None = None
+) -> list[float]:
+    """When each rank ends its last step, in the unit of ``rates``, if it ``entered`` then.
 
     Raises DeadlockError for a program that waits for ever however much is buffered.
     """
+    begin = [0.0] * program.ranks if entered is None else list(entered)
     if (rounds := table(program)) is not None:
         links = lockstep.Links(program.topology, program.ranks, [rates.of(each) for each in LINKS])
         return lockstep.finish_times(
-            rounds, links, layout, rates.gamma, one_port=rates.ports == "one"
+            rounds, links, layout, rates.gamma, rates.ports == "one", begin
         )
     for capacity in CAPACITIES[:-1]:
         try:
-            return _play(program, layout, rates, capacity)
+            return _play(program, layout, rates, begin, capacity)
         except DeadlockError:
             continue
-    return _play(program, layout, rates, CAPACITIES[-1])
+    return _play(program, layout, rates, begin, CAPACITIES[-1])
 
 
-def _play(program: Program, layout: Layout, rates: Rates, capacity: float) -> list[float]:
-    clock = _Clock(program, layout, rates, buffered=capacity > 0)
+def _play(
+    program: Program, layout: Layout, rates: Rates, entered: Sequence[float], capacity: float
+) -> list[float]:
+    clock = _Clock(program, layout, rates, entered, buffered=capacity > 0)
     for event in deliver(program.graphs, capacity):
         if isinstance(event, Started):
             clock.start(event.rank, event.node)
         else:
             clock.finish(event.rank, event.node, event.partners)
-    return [max(ends, default=0) for ends in clock.ends]
+    return [max(ends, default=begin) for ends, begin in zip(clock.ends, entered, strict=True)]
 
 
 class _Clock:
-    def __init__(self, program: Program, layout: Layout, rates: Rates, buffered: bool) -> None:
-        self.program, self.layout, self.rates = program, layout, rates
+    def __init__(
+        self,
+        program: Program,
+        layout: Layout,
+        rates: Rates,
+        entered: Sequence[float],
+        buffered: bool,
+    ) -> None:
+        self.program, self.layout, self.rates, self.entered = program, layout, rates, entered
         self.buffered = buffered
         self.starts = [[0.0] * len(graph) for graph in program.graphs]
         self.ends = [[0.0] * len(graph) for graph in program.graphs]
@@ -96,7 +108,9 @@ class _Clock:
     def start(self, rank: int, index: int) -> None:
         """Note when the step starts, and how long each of its sends will take."""
         node = self.program.graphs[rank][index]
-        self.starts[rank][index] = max((self.ends[rank][i] for i in node.after), default=0.0)
+        self.starts[rank][index] = max(
+            (self.ends[rank][i] for i in node.after), default=self.entered[rank]
+        )
         sends = {
             position: self._size(action)
             for position, action in enumerate(node.actions)

@@ -74,11 +74,16 @@ class Links:
 
 
 def finish_times(
-    rounds: Sequence[Round], links: Links, layout: Layout, gamma: float, one_port: bool
+    rounds: Sequence[Round],
+    links: Links,
+    layout: Layout,
+    gamma: float,
+    one_port: bool,
+    entered: Sequence[float],
 ) -> list[float]:
     """When each rank ends its last step."""
     require_countable(rounds, layout)
-    ends, lengths = np.zeros(links.ranks), np.asarray(layout.lengths, np.int64)
+    ends, lengths = np.array(entered, np.float64), np.asarray(layout.lengths, np.int64)
     for each in rounds:
         _play(each, ends, message_sizes(each, lengths), links, gamma, one_port)
     return [float(end) for end in ends]

@@ -1,0 +1,197 @@
+"""Who was late, and who waited: told from given times, and seen on real ranks.
+
+Given times are round numbers, so that what is waited follows from the schedule by hand.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import refcoll
+from refcoll import ArgumentError, DisagreementError, program
+from refcoll.chunks import Layout
+from refcoll.clocks import offsets
+from refcoll.interpreters.clock import Rates, finish_times
+from refcoll.stragglers import Stragglers, call_times
+
+LATE = 0.2
+
+
+def times(collective, algorithm, entered, left, compared=False):
+    made = program(collective, algorithm, len(entered))
+    return call_times(made, 7, compared, entered, left)
+
+
+def test_in_an_all_reduce_everybody_waits_for_the_last():
+    call = times("all_reduce", "ring", [0, 0, 1, 0.25], [1.5] * 4)
+    assert call.waited == (1, 1, 0, 0.75)
+    assert call.transferred == (0.5, 0.5, 0.5, 0.5)
+    assert call.late_rank == 2
+    assert call.late_by == 1 - 0.125
+    assert str(call) == "rank 2 entered 875 ms after the median; the rest waited 2.75 rank-seconds"
+
+
+def test_in_a_chain_only_those_behind_the_late_rank_wait():
+    """Rank 0 has got rid of its message when it leaves; it waited for no longer than that."""
+    call = times("broadcast", "chain", [0, 0, 1, 0], [0.25, 0.5, 1.25, 1.5])
+    assert call.waited[0] <= 0.25
+    assert call.waited[1:] == (0.5, 0, 1)
+
+
+def test_what_a_rank_does_not_depend_on_it_does_not_wait_for():
+    call = times("scan", "linear", [0, 0, 0, 1], [0.25, 0.25, 0.25, 1.25])
+    assert call.waited[0] == 0
+
+
+def test_times_may_start_anywhere():
+    early = times("all_reduce", "ring", [0, 0.5, 0], [1, 1, 1])
+    later = times("all_reduce", "ring", [1000, 1000.5, 1000], [1001, 1001, 1001])
+    assert early.waited == later.waited
+
+
+def test_a_call_that_compares_first_lets_all_wait_for_all():
+    call = times("scan", "linear", [0, 0, 1], [1.25, 1.25, 1.25], compared=True)
+    assert call.waited == (1, 1, 0)
+
+
+def test_sums_over_calls():
+    calls = (
+        times("all_reduce", "ring", [0, 0, 1], [1.5] * 3),
+        times("all_reduce", "ring", [2, 2.5, 2], [3, 3, 3]),
+        times("all_reduce", "ring", [4, 4, 4.25], [5, 5, 5]),
+    )
+    found = Stragglers(calls, 0)
+    assert found.worst is calls[0]
+    assert [each.last for each in found.ranks] == [0, 1, 2]
+    assert [each.late for each in found.ranks] == [0, 0.5, 1.25]
+    assert [each.waited for each in found.ranks] == [1.75, 1.25, 0.5]
+    assert [each.transferred for each in found.ranks] == [1.75, 1.75, 1.75]
+    first, *rest = str(found).splitlines()
+    assert first == (
+        "rank 2 entered 1 s after the median; the rest waited 2 rank-seconds "
+        "(3 calls, the worst: call 7, all_reduce by ring on 3 ranks)"
+    )
+    assert rest[-1].split() == ["2", "2", "1.25", "s", "500", "ms", "1.75", "s"]
+
+
+def test_the_clock_error_is_told():
+    call = times("all_reduce", "ring", [0, 1], [2, 2])
+    assert "compared to within 3 ms" in str(Stragglers((call,), 0.003))
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "binomial", "recursive_doubling"])
+def test_the_logical_clock_starts_where_ranks_enter(algorithm):
+    """With free messages an all-reduce ends everywhere when the last has entered."""
+    made = program("all_reduce", algorithm, 8)
+    entered = [0.0, 3.0, 1.0, 0.0, 0.5, 0.0, 2.0, 0.0]
+    assert finish_times(made, Layout((1,) * made.chunks), Rates(), entered) == [3.0] * 8
+    shifted = finish_times(made, Layout((1,) * made.chunks), Rates(alpha=1), [5.0] * 8)
+    assert shifted == [
+        5 + t for t in finish_times(made, Layout((1,) * made.chunks), Rates(alpha=1))
+    ]
+
+
+# ---- on real ranks ------------------------------------------------------------------------
+
+
+def late_once(comm, call, rank=2):
+    call()  # the first takes long, and not on all ranks alike
+    with comm.watch() as seen:
+        for _ in range(3):
+            call()
+        if comm.rank == rank:
+            time.sleep(LATE)
+        call()
+    return seen.report()
+
+
+def plans(comm):
+    return comm.plan("all_reduce", np.ones(1000), algorithm="ring").run
+
+
+def one_off(comm):
+    return lambda: comm.all_reduce(np.ones(1000))
+
+
+def background(comm):
+    return lambda: comm.all_reduce(np.ones(1000), async_op=True).wait()
+
+
+@pytest.mark.parametrize("make", [plans, one_off, background])
+def test_a_late_rank_is_named_on_all_ranks(make):
+    for found in refcoll.spawn(4, lambda comm: late_once(comm, make(comm))):
+        assert len(found.calls) == 4
+        assert found.worst is found.calls[3]
+        assert found.worst.late_rank == 2
+        assert found.worst.late_by >= 0.9 * LATE  # the others may be a little late too
+        waited = [found.worst.waited[rank] for rank in (0, 1, 3)]
+        assert min(waited) >= 0.9 * LATE
+        assert found.worst.waited[2] < LATE / 2
+        assert found.clock_error == 0
+
+
+def test_what_is_not_watched_is_not_noted():
+    def body(comm):
+        comm.all_reduce(np.ones(3))
+        with comm.watch() as seen:
+            comm.barrier()
+        comm.all_reduce(np.ones(3))
+        return [call.title for call in seen.report().calls]
+
+    titles = refcoll.spawn(2, body)
+    assert titles == [["barrier by dissemination on 2 ranks"]] * 2
+
+
+def test_nothing_noted_is_an_error():
+    with pytest.raises(ArgumentError, match="no calls were made while watched"):
+        refcoll.spawn(2, lambda comm: comm.watch().report())
+
+
+def test_different_numbers_of_calls_are_told():
+    def body(comm):
+        plan = comm.plan("broadcast", np.ones(1))
+        with comm.watch() as seen:
+            plan.run()
+            if comm.rank == 0:
+                plan.run()
+        if comm.rank == 1:
+            plan.run()
+        with pytest.raises(DisagreementError):
+            seen.report()
+
+    refcoll.spawn(2, body, timeout=5)
+
+
+@pytest.mark.parametrize("nodes", [((0, 1), (2, 3)), ((0, 3), (1,), (2,))])
+def test_clocks_of_nodes_are_compared(nodes):
+    """Here they are all one and the same clock."""
+    for ahead, error in refcoll.spawn(4, offsets, nodes=nodes):
+        assert 0 < error < 1
+        assert all(abs(each) <= error for each in ahead)
+        assert ahead[0] == 0
+
+
+def test_a_clock_that_is_ahead_is_found(monkeypatch):
+    import threading
+
+    from refcoll import clocks
+
+    real = time.monotonic
+
+    def monotonic():
+        return real() + (100 if threading.current_thread().name == "ahead" else 0)
+
+    monkeypatch.setattr(clocks.time, "monotonic", monotonic)
+
+    def body(comm):
+        if comm.rank >= 2:
+            threading.current_thread().name = "ahead"
+        return offsets(comm)
+
+    for ahead, error in refcoll.spawn(4, body, nodes=((0, 1), (2, 3))):
+        assert ahead[:2] == [0, 0]
+        assert all(abs(each - 100) <= error for each in ahead[2:])
+        assert error < 1
