@@ -110,8 +110,8 @@ class Stragglers:
 
     def __str__(self) -> str:
         worst = self.worst
-        many = f"{len(self.calls)} calls, the worst" if len(self.calls) > 1 else "1 call"
-        lines = [f"{worst} ({many}: call {worst.number}, {worst.title})"]
+        place = f"number {self.calls.index(worst) + 1} of {len(self.calls)} calls"
+        lines = [f"{worst} (in {place}, {worst.title})"]
         if self.clock_error:
             lines.append(
                 f"times of different nodes are compared to within {_said(self.clock_error)}"

@@ -72,7 +72,7 @@ def test_sums_over_calls():
     first, *rest = str(found).splitlines()
     assert first == (
         "rank 2 entered 1 s after the median; the rest waited 2 rank-seconds "
-        "(3 calls, the worst: call 7, all_reduce by ring on 3 ranks)"
+        "(in number 1 of 3 calls, all_reduce by ring on 3 ranks)"
     )
     assert rest[-1].split() == ["2", "2", "1.25", "s", "500", "ms", "1.75", "s"]
 
