@@ -31,6 +31,10 @@ _HALF = _DIGEST_BYTES * 4
 """Bits of the digest."""
 
 
+_ALWAYS = ("collective", "algorithm", "dtype", "count")
+"""Entries that are shown where ranks differ, even if these do not."""
+
+
 class Said:
     """What a rank says of its call, and the digest of that."""
 
@@ -161,17 +165,19 @@ def _table(records: Sequence[Mapping[str, Any]]) -> str:
         if record.get("error"):
             said = str(record["error"])
         else:
-            said = ", ".join(f"{key}={record.get(key)}" for key in shown)
+            said = ", ".join(
+                f"{key}={record.get(key)}" for key in shown if key in record or key not in _ALWAYS
+            )
         groups[said].append(rank)
     lines = [f"  {_ranks(ranks)}: {said}" for said, ranks in groups.items()]
     return "\n".join(["the ranks did not make the same call:", *lines])
 
 
 def _differing(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """collective, algorithm, and whatever else is not the same on all ranks."""
+    """What is always shown, and whatever else is not the same on all ranks."""
     calls = [record for record in records if not record.get("error")]
     keys = dict.fromkeys(key for record in calls for key in record)
-    always = [key for key in ("collective", "algorithm") if key in keys]
+    always = [key for key in _ALWAYS if key in keys]
     others = sorted(key for key in keys if len({str(r.get(key)) for r in calls}) > 1)
     return always + [key for key in others if key not in always]
 

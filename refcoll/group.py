@@ -330,7 +330,7 @@ class Group:
         if self._failure is not None:
             raise PoisonedError(
                 f"this communicator failed before and cannot be used again: {self._failure}"
-            )
+            ) from self._failure
         try:
             return function(*arguments)
         except BaseException as error:

@@ -19,7 +19,7 @@ from typing import Any
 
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
-from refcoll.errors import RefcollError
+from refcoll.errors import PoisonedError, RefcollError
 from refcoll.inorder import Handle
 from refcoll.operators import OPERATORS, Array, kind
 from refcoll.registry import algorithms
@@ -174,8 +174,9 @@ class Soak:
                 if not question.is_right(result, comm.rank):
                     verdict = "wrong"
         except (RefcollError, Died) as error:
-            verdict = verdict if verdict == "wrong" else type(error).__name__
-            message = str(error)
+            first = error.__cause__ if isinstance(error, PoisonedError) else error
+            verdict = verdict if verdict == "wrong" else type(first).__name__
+            message = str(first)
         outcome = Outcome(
             verdict,
             message,
