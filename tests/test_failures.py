@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 import refcoll
-from refcoll import DeadlineError, PeerFailedError, TransportError
+from refcoll import Communicator, DeadlineError, PeerFailedError, TransportError
 from refcoll.chunks import Layout
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import OPERATORS
+from refcoll.testing.faults import Fault, Faulty
+from refcoll.testing.soaking import Cut
 
 SIZE, ODD = 4, 2
 
@@ -177,3 +179,21 @@ def test_a_circle_is_told_as_one():
     assert late
     assert all(each.culprit is None for each in late)
     assert any("wait for one another" in str(each) for each in late)
+
+
+def test_how_much_of_a_long_message_had_come_is_told():
+    """A ring on 3 ranks sends 80 bytes a step, here in parts of 32, 32 and 16; of rank 1's last
+    message the last part is lost: the message numbered 2 (handshake) + 4 * 3 - 1."""
+
+    def body(comm):
+        lost = [Fault("drop", 2 + 4 * 3 - 1)] if comm.rank == 1 else []
+        cut = Communicator(Cut(Faulty(comm.transport, lost), 32), 0.4)
+        x = np.arange(30, dtype=np.int64)
+        came = cut.all_reduce(x, algorithm="ring", timeout=0.4 if comm.rank == 2 else 30)
+        time.sleep(1)  # a rank that has ended would be told of at once
+        return came
+
+    heard = errors(body, size=3)[2]
+    assert isinstance(heard, DeadlineError)
+    assert "step 4 of 4, on rank 2: rank 2 waited 0.4 s for 16 bytes from rank 1" in str(heard)
+    assert "(chunk 0 from rank 1; 64 of 80 bytes had come)" in str(heard)
