@@ -6,9 +6,9 @@ brings to the handshake, so that every rank hears of it.
 
 from __future__ import annotations
 
-import operator as builtin
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -192,8 +192,10 @@ def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
         return _native(own)
     try:
         dtype: np.dtype[Any] = _native(np.dtype(accumulate))
-    except TypeError as error:
-        raise ArgumentError(f"accumulate={accumulate!r} is not a dtype") from error
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"accumulate={accumulate!r:.80} is not a dtype; use one such as 'float32'"
+        ) from error
     if kind(dtype) != kind(own) or not _holds(dtype, own):
         raise ArgumentError(
             f"accumulate={dtype.name} cannot hold every value of dtype={own.name}: "
@@ -213,10 +215,17 @@ def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
     return bool(np.can_cast(narrow, wide, "safe"))
 
 
+_LONGEST = 1e9
+"""Seconds: 31 years.  What waits for messages takes neither infinity nor much more than this."""
+
+
 def seconds(value: Any) -> float:
-    """A time limit.  Raises ArgumentError unless it is a number above 0."""
-    if not isinstance(value, int | float | np.number) or not value > 0:
-        raise ArgumentError(f"timeout={value!r} must be a number of seconds above 0")
+    """A time limit.  Raises ArgumentError unless it is a number above 0, and not too large."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < value <= _LONGEST:
+        raise ArgumentError(
+            f"timeout={value!r:.80} must be a number of seconds above 0, and at most {_LONGEST:g}"
+        )
     return float(value)
 
 
@@ -229,9 +238,9 @@ def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...
     if not kind.scattered or kind.transposes:
         raise ArgumentError(f"counts={request.counts} has no meaning for {request.collective}")
     try:
-        counts = tuple(builtin.index(each) for each in request.counts)
-    except TypeError:
-        raise ArgumentError(f"counts={request.counts!r} must be a list of integers") from None
+        counts = tuple(integer(each, "counts") for each in request.counts)
+    except (TypeError, ArgumentError):
+        raise ArgumentError(f"counts={request.counts!r:.80} must be a list of integers") from None
     if len(counts) != size or min(counts) < 0:
         raise ArgumentError(f"counts={list(counts)} must be {size} lengths, none negative")
     wanted = counts[rank] if gathers else sum(counts)

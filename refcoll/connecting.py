@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from refcoll.agreement import Agreement
+from refcoll.binding import misfit
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.group import DEFAULT_TIMEOUT
@@ -32,11 +34,23 @@ def connect(
     COMM_WORLD, and ``shared_memory=``, by default True), or any that a plug-in offers.  For
     ranks within this process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has
     written, for algorithm="auto"; by default the one that $REFCOLL_TUNING names, if any.
-    Raises ArgumentError for a name or a file that does not exist, and what the transport
-    raises.
+    Raises ArgumentError for a name, an option or a file that does not exist, and what the
+    transport raises.  A ``timeout`` or ``tuning`` that is wrong on one rank is told to all;
+    without a transport nothing can be.
     """
-    end = transport(name)(**options)  # first: it sees to it that an error ends the whole job
-    return Communicator(end, timeout, tuning)
+    connector = transport(name)
+    try:
+        end = connector(**options)  # first: it sees to it that an error ends the whole job
+    except TypeError:
+        if (wrong := misfit(connector, (), options)) is not None:
+            raise wrong from None
+        raise
+    try:
+        made = Communicator(end, timeout, tuning)
+    except ArgumentError as error:
+        Agreement(end).require({}, error, DEFAULT_TIMEOUT)
+    made.agreement.require({"collective": "connect"}, None, DEFAULT_TIMEOUT)
+    return made
 
 
 def transport(name: str) -> Callable[..., Transport]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from refcoll.agreement import CHANNEL, Agreement, Said
 from refcoll.arguments import Call, Request, checked, seconds
+from refcoll.binding import told_to_all
 from refcoll.buffers import Buffers
 from refcoll.errors import (
     ArgumentError,
@@ -21,6 +22,7 @@ from refcoll.errors import (
     PoisonedError,
     RefcollError,
     TransportError,
+    flag,
     integer,
 )
 from refcoll.inorder import Handle, InOrder
@@ -69,19 +71,20 @@ class CollectivePlan:
     def run(self, timeout: float | None = None) -> Any:
         """Do it once; returns the result as the communicator's method does."""
         comm = self._comm
+        limit = comm._limit(timeout)
         if comm._order.idle:
-            return comm._guarded(self._run, timeout)
-        return comm._do(lambda: self._run(timeout))
+            return comm._guarded(self._run, limit)
+        return comm._do(lambda: self._run(limit))
 
     def __repr__(self) -> str:
         return f"<CollectivePlan {self._plan.program.title}>"
 
     def start(self, timeout: float | None = None) -> Handle[Any]:
         """Do it in the background; ``wait()`` of the handle returns the result."""
-        return self._comm._begin(lambda: self._run(timeout))
-
-    def _run(self, timeout: float | None) -> Array | None:
         limit = self._comm._limit(timeout)
+        return self._comm._begin(lambda: self._run(limit))
+
+    def _run(self, limit: float) -> Array | None:
         try:
             self._load()
             self._execute(limit)
@@ -100,6 +103,11 @@ class Group:
         timeout: float = DEFAULT_TIMEOUT,
         tuning: Tuning | str | os.PathLike[str] | None = None,
     ) -> None:
+        if not hasattr(transport, "prepare"):
+            raise ArgumentError(
+                f"transport={transport!r:.80} is no Transport; refcoll.connect and refcoll.spawn "
+                "make communicators"
+            )
         self.transport = transport
         self.tuning = find_tuning(tuning)
         self.timeout = seconds(timeout)
@@ -114,6 +122,7 @@ class Group:
         self.unheard: BaseException | None = None
         """What went wrong in the background, and no ``wait`` has raised, once it is closed."""
 
+    @told_to_all
     def plan(
         self,
         collective: str,
@@ -167,6 +176,7 @@ class Group:
         made: Array = whole.view(kept).reshape(sizes)
         return made
 
+    @told_to_all
     def split(self, color: int | None, key: int = 0) -> Self | None:
         """A communicator among the ranks that give the same ``color``; None for color None.
 
@@ -244,29 +254,47 @@ class Group:
         sequence = self._next()
 
         def whole() -> Array | None:
-            call, said = self._agreed(request, sequence, timeout, check, once=True)
+            call, said = self._agreed(request, sequence, timeout, check, async_op, once=True)
             try:
                 return self._one_off.run(call, said, sequence, self._limit(timeout))
             except BaseException as error:  # see CollectivePlan._run
                 self._abort(error)
                 raise
 
-        return self._begin(whole) if async_op else self._do(whole)
+        background = isinstance(async_op, bool | np.bool) and async_op
+        return self._begin(whole) if background else self._do(whole)
+
+    def _refuse(self, error: ArgumentError, check: object) -> None:
+        """Raise the error, and let the others know unless there is no ``check``."""
+        sequence = self._next()
+
+        def refuse() -> None:
+            if check is False:
+                raise error
+            self.agreement.require({}, error, self.timeout, sequence)
+
+        self._do(refuse)
 
     def _agreed(
-        self, request: Request, sequence: int, timeout: float | None, check: bool, once: bool
-    ) -> tuple[Call, Said]:
+        self, request: Request, sequence: int, timeout: float | None, check: bool,
+        async_op: bool = False, *, once: bool,
+    ) -> tuple[Call, Said]:  # fmt: skip
         """The call, once it is right and the same on all ranks; else raise on all of them."""
         found, error = None, None
-        limit = self.timeout
+        limit, compare = self.timeout, True
         try:
+            compare = flag(check, "check")
+            flag(async_op, "async_op")
             limit = self._limit(timeout)
             found = (self._one_off.recall(request) if once else None) or self._considered(
                 request, once
             )
         except RefcollError as wrong:
             error = wrong
-        if check:
+        except Exception as wrong:  # of the argument's own making: its __iter__, its __repr__
+            error = ArgumentError(f"an argument of {request.collective} cannot be used: {wrong!r}")
+            error.__cause__ = wrong
+        if compare:
             self.agreement.require(found[1] if found else {}, error, limit, sequence)
         elif error is not None:
             raise error

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from refcoll.communicator import Communicator
-from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
+from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError, within
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.testing.inprocess import World
 from refcoll.topology import Nodes, topology
@@ -27,8 +27,9 @@ def spawn(
     ``nodes`` says which ranks are to be taken as sharing a node.  If a rank raises, those
     that wait for it fail at once, and its exception, noted with the rank, is raised here.
     """
-    if size < 1:
-        raise ArgumentError(f"size={size} must be at least 1")
+    size = within(size, "size", 1)
+    if not callable(function):
+        raise ArgumentError(f"function={function!r:.80} must be a function of a communicator")
     world = World(size, None if nodes is None else topology(nodes, size).nodes)
     comms = [Communicator(world.transport(rank), timeout) for rank in range(size)]
     results: list[Any] = [None] * size

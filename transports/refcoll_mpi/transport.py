@@ -34,8 +34,10 @@ def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MP
 
     Within a node messages go through shared memory, unless ``shared_memory`` is False.
     Raises WrongLauncherError if the processes were started by another MPI's mpirun, and
-    ArgumentError where ranks differ about ``shared_memory``.
+    ArgumentError for another ``comm``, and where ranks differ about ``shared_memory``.
     """
+    if comm is not None and not isinstance(comm, MPI.Intracomm):
+        raise ArgumentError(f"comm={comm!r:.80} is no mpi4py.MPI.Intracomm; leave it out for all")
     library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
     if not MPI.Is_initialized():
         require_right_launcher(library)
@@ -196,7 +198,12 @@ def _next_context(comm: MPI.Intracomm) -> int:
 
 
 def _require_same(comm: MPI.Intracomm, shared_memory: bool) -> None:
-    said = comm.allgather(bool(shared_memory))
+    said = comm.allgather(shared_memory if isinstance(shared_memory, bool) else "no bool")
+    if "no bool" in said:
+        where = [rank for rank, each in enumerate(said) if each == "no bool"]
+        raise ArgumentError(
+            f"shared_memory={shared_memory!r:.80} must be True or False, on ranks {where}"
+        )
     if len(set(said)) > 1:
         off = [rank for rank, each in enumerate(said) if not each]
         raise ArgumentError(
