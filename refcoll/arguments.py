@@ -183,8 +183,15 @@ def _array(value: Any, name: str) -> Array:
             f"{name}={value!r:.60} is a {type(value).__name__}, not a numpy array; "
             "use numpy.asarray"
         )
-    kind(value.dtype)
+    _require_numeric(value.dtype, name)
     return value
+
+
+def _require_numeric(dtype: np.dtype[Any], name: str) -> None:
+    try:
+        kind(dtype)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
 
 
 def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
@@ -196,6 +203,7 @@ def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
         raise ArgumentError(
             f"accumulate={accumulate!r:.80} is not a dtype; use one such as 'float32'"
         ) from error
+    _require_numeric(dtype, "accumulate")
     if kind(dtype) != kind(own) or not _holds(dtype, own):
         raise ArgumentError(
             f"accumulate={dtype.name} cannot hold every value of dtype={own.name}: "
@@ -236,7 +244,9 @@ def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...
         return (x.size,) * size if gathers else None
     kind = COLLECTIVES[request.collective]
     if not kind.scattered or kind.transposes:
-        raise ArgumentError(f"counts={request.counts} has no meaning for {request.collective}")
+        raise ArgumentError(
+            f"counts={request.counts!r:.80} has no meaning for {request.collective}: leave it out"
+        )
     try:
         counts = tuple(integer(each, "counts") for each in request.counts)
     except (TypeError, ArgumentError):
@@ -275,7 +285,10 @@ def _out(value: Any, x: Array, shape: tuple[int, ...], piece: tuple[Array, Array
     if not out.flags.writeable:
         raise ArgumentError("out is read-only; pass an array that may be written")
     if overlaps_itself(out):
-        raise ArgumentError(f"out has several elements in one place (strides {out.strides})")
+        raise ArgumentError(
+            f"out has several elements in one place (strides {out.strides}); pass an array that "
+            "has room for each"
+        )
     in_place = same_memory(out, x) or (piece is not None and same_memory(*piece))
     if not in_place and _overlap(out, x):
         raise ArgumentError("out overlaps x without being x; pass x itself, or separate memory")

@@ -164,7 +164,7 @@ class Group:
         lengths = shape if isinstance(shape, Sequence) else [shape]
         sizes = [integer(each, "shape") for each in lengths]
         if any(each < 0 for each in sizes):
-            raise ArgumentError(f"shape={shape} must not be negative")
+            raise ArgumentError(f"shape={shape!r:.80} must not be negative")
         if self._closed:
             raise PoisonedError("this communicator was closed and cannot be used again")
         try:
@@ -172,7 +172,12 @@ class Group:
         except TypeError as error:
             raise ArgumentError(f"dtype={dtype!r} is no dtype: {error}") from error
         kind(kept)
-        whole = self.transport.empty(prod(sizes) * kept.itemsize)
+        try:
+            whole = self.transport.empty(prod(sizes) * kept.itemsize)
+        except (MemoryError, OverflowError, ValueError) as error:
+            raise ArgumentError(
+                f"shape={shape!r:.80} is more than there is memory for: {error}"
+            ) from error
         made: Array = whole.view(kept).reshape(sizes)
         return made
 

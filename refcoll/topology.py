@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from refcoll.errors import ArgumentError, integer
+from refcoll.errors import ArgumentError, integer, within
 
 Nodes: TypeAlias = tuple[tuple[int, ...], ...]
 """Which ranks share a node: each rank once, nodes in any order and of any size.  Likewise
@@ -106,12 +106,11 @@ def node_shape(sizes: Sequence[int]) -> Nodes:
         raise ArgumentError(
             f"sizes={sizes!r:.80} must be a list of numbers of ranks, such as (4, 4, 3)"
         )
-    if any(integer(ranks, "sizes") < 1 for ranks in sizes):
-        raise ArgumentError(f"sizes={sizes!r} must all be at least 1")
+    wanted = [within(ranks, "sizes", 1) for ranks in sizes]
 
     def filled() -> Iterator[tuple[int, ...]]:
         first = 0
-        for ranks in sizes:
+        for ranks in wanted:
             yield tuple(range(first, first + ranks))
             first += ranks
 

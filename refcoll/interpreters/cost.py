@@ -56,7 +56,9 @@ def cost(
                 f"links[{link!r}]={rate!r} must be (latency, bandwidth), of one of "
                 f"{', '.join(LINKS)}"
             )
-        _require_rate(f"latency of links[{link!r}]", rate[0], "its bandwidth", rate[1])
+        _require_rate(
+            f"latency of links[{link!r}]", rate[0], f"bandwidth of links[{link!r}]", rate[1]
+        )
     gamma = 1 / reduce_bandwidth if reduce_bandwidth else 0.0
     far = {link: (alpha, 1 / rate) for link, (alpha, rate) in (links or {}).items()}
     rates = Rates(alpha=latency, beta=1 / bandwidth, gamma=gamma, ports=ports, far=far)
