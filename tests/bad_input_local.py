@@ -50,24 +50,29 @@ def _of(name, *rows):
     return [Local(name, *row) for row in rows]
 
 
-def _options(call, argument, least=None, most=None):
-    """Rows for a whole number: the least that is allowed, and the most, if there are."""
+def _options(call, argument, least=None, most=None, negative=None):
+    """Rows for a whole number: the least that is allowed, the most, and what is said of less
+    than none, if it is not that."""
     for kind, given in (
         ("no integer", "2.5"), ("wrong type", "'4'"), ("None", "None"), ("a bool", "True"),
         ("NaN", "nan"), ("a list", "[4]"),
     ):  # fmt: skip
         yield argument, kind, call.format(given), f"{argument}={given} {NO_INTEGER}"
     if least is not None:
-        yield argument, "negative", call.format(-1), f"{argument}=-1 must"
+        said = negative or f"must be at least {least}"
+        yield argument, "negative", call.format(-1), f"{argument}=-1 {said}"
     if least:
         said = f"{argument}={least - 1} must be at least {least}"
         yield argument, "too small", call.format(least - 1), said
     if most is not None:
-        said = f"{argument}=1000000000000000000000000000000 must be at most {most}"
+        said = f"{argument}=1000 ... must be at most {most}"
         yield argument, "too large", call.format("10**30"), said
 
 
 MOST = 1 << 20
+NEGATIVE = "must not be negative"
+A_DICT = "must be a dict, such as {'between nodes': (2e-05, 1000000000.0)}"
+TRANSPORTS = "does not exist; there are ... (and, for ranks within this process, refcoll.spawn)"
 COLLECTIVE = "does not exist; there are all_reduce"
 ALGORITHM = "does not exist for all_reduce; there are"
 PROGRAM = "is no Program; refcoll.program(...) makes one ... refcoll.from_steps(...)"
@@ -108,7 +113,7 @@ def _nodes(call):
 
 
 def _root(call):
-    yield from _options(call, "root", 0)
+    yield from _options(call, "root", 0, negative="must be a rank from 0 to 3")
     yield "root", "too large", call.format("4"), "root=4 must be a rank from 0 to 3"
 
 
@@ -207,7 +212,7 @@ FUNCTIONS = [
          "helpers=2 of 2 ranks must leave at least one"),
         *_options("from_steps('all_reduce', [[], []], 1, areas={})", "areas", 1, MOST),
         *_options("from_steps('all_reduce', [[], []], 1, result_area={})",
-                  "result_area", 0),
+                  "result_area", 0, negative="must be one of the areas=1"),
         ("result_area", "too large", "from_steps('all_reduce', [[], []], 1, result_area=1)",
          "result_area=1 must be one of the areas=1"),
         _unknown("from_steps('all_reduce', [[], []], 1, oops=1)"),
@@ -227,7 +232,7 @@ FUNCTIONS = [
     *_of(
         "count",
         *_program("count({}, 8)"),
-        *_options("count(ring, {})", "elements", 0),
+        *_options("count(ring, {})", "elements", 0, negative=NEGATIVE),
         ("elements", "too large", "count(ring, 10**30)", "elements, or bytes ... too many to add"),
         ("elements", "not a multiple", "count(exchange, 5)",
          "count=5 must be a multiple of 4, one equal chunk for each rank"),
@@ -240,7 +245,7 @@ FUNCTIONS = [
     *_of(
         "cost",
         *_program("cost({}, 8, latency=0, bandwidth=1)"),
-        *_options("cost(ring, {}, latency=0, bandwidth=1)", "nbytes", 0),
+        *_options("cost(ring, {}, latency=0, bandwidth=1)", "nbytes", 0, negative=NEGATIVE),
         ("nbytes", "too large", "cost(ring, 10**30, latency=0, bandwidth=1)",
          "elements, or bytes ... too many to add up"),
         ("nbytes", "not a multiple", "cost(exchange, 5, latency=0, bandwidth=1)",
@@ -270,8 +275,8 @@ FUNCTIONS = [
         *(
             ("links", kind, f"cost(ring, 8, latency=0, bandwidth=1, links={given})", said)
             for kind, given, said in (
-                ("wrong type", "5", "links=5 must be a dict, such as {'between nodes'"),
-                ("a list", "[(1, 1)]", "links=[(1, 1)] must be a dict, such as {'between nodes'"),
+                ("wrong type", "5", f"links=5 {A_DICT}"),
+                ("a list", "[(1, 1)]", f"links=[(1, 1)] {A_DICT}"),
                 ("unknown name", "{'by sea': (1, 1)}", f"links['by sea']=(1, 1) {LINK}"),
                 ("no pair", "{'between nodes': 1}", f"links['between nodes']=1 {LINK}"),
                 ("negative", "{'between nodes': (-1, 1)}",
@@ -328,7 +333,7 @@ FUNCTIONS = [
         "explain",
         *_names("collective", "explain({}, 4, 8)"),
         *_options("explain('all_reduce', {}, 8)", "size", 1, MOST),
-        *_options("explain('all_reduce', 4, {})", "nbytes", 0),
+        *_options("explain('all_reduce', 4, {})", "nbytes", 0, negative=NEGATIVE),
         ("nbytes", "too large", "explain('all_reduce', 4, 10**30)",
          "elements, or bytes ... too many to add up"),
         *_root("explain('broadcast', 4, 8, root={})"),
@@ -354,7 +359,7 @@ FUNCTIONS = [
         ("sizes", "negative", "node_shape([4, -1])", "sizes=-1 must be at least 1"),
         ("sizes", "no integer", "node_shape([4, 2.5])", f"sizes=2.5 {NO_INTEGER}"),
         ("sizes", "a bool", "node_shape([4, True])", f"sizes=True {NO_INTEGER}"),
-        ("sizes", "too large", "node_shape([10**30])", f"sizes={10**30} must be at most {MOST}"),
+        ("sizes", "too large", "node_shape([10**30])", f"sizes=1000 ... must be at most {MOST}"),
         _unknown("node_shape([4], oops=1)"),
     ),
     *_of(
@@ -398,8 +403,7 @@ FUNCTIONS = [
     *_of(
         "connect",
         *(
-            ("name", kind, f"connect({given})", f"transport={given} does not exist; there are ... "
-             "(and, for ranks within this process, refcoll.spawn)")
+            ("name", kind, f"connect({given})", f"transport={given} {TRANSPORTS}")
             for kind, given in (("unknown name", "'pigeon'"), ("empty", "''"), ("wrong type", "7"),
                                 ("None", "None"), ("a list", "['mpi']"))
         ),

@@ -150,11 +150,14 @@ class Heard:
         return True
 
 
-def hear(comm, row: Row, wrong: bool) -> Heard:
+def hear(comm, row: Row, wrong: bool, background: bool = False) -> Heard:
     """Make the call, wrong or right, and then an all-reduce of ones."""
     arguments = (row.wrong if wrong else row.right)(comm.rank, comm.size)
     arrays = [each for each in arguments.values() if isinstance(each, np.ndarray)]
-    return heard_of(comm, lambda: getattr(comm, row.call)(**arguments), arrays)
+    method = getattr(comm, row.call)
+    if background:
+        return heard_of(comm, lambda: method(**arguments, async_op=True).wait(), arrays)
+    return heard_of(comm, lambda: method(**arguments), arrays)
 
 
 def heard_of(comm, call, arrays=()) -> Heard:

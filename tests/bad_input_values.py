@@ -80,6 +80,7 @@ EACH_ONCE = "must hold each of the ranks 0 to {last} once, and no empty node"
 LENGTHS = "must be {size} lengths, none negative"
 SAME_SHAPE = ("all_reduce", "broadcast", "reduce", "all_to_all", "scan", "exscan", "plan")
 COUNTED = ("reduce_scatter", "all_gather", "gather", "scatter", "plan")
+MEMBERS = "must be integers; color may be None to stay out"
 NARROW = "cannot hold every value of dtype=float32: use a dtype of the same kind"
 
 BAD = [
@@ -146,9 +147,9 @@ BAD = [
         ("wrong shape", "array(n).reshape(1, n)",
          "out has shape (1, {n}) ... but the result has ({n},) ... pass such an array"),
         ("wrong dtype", "array(n, 'float64')",
-         "dtype <f8 (float64), but the result has ... <f4 (float32); pass such an array"),
+         "out has ... dtype <f8 (float64), but the result has ... <f4 (float32); pass such an array"),
         ("wrong byte order", "array(n, '>f4')",
-         "dtype >f4 (float32), but the result has ... <f4 (float32); pass such an array"),
+         "out has ... dtype >f4 (float32), but the result has ... <f4 (float32); pass such an array"),
         ("read-only", "read_only(n)", "out is read-only; pass an array that may be written"),
         ("overlapping", "room[:n]",
          "out overlaps x without being x; pass x itself, or separate memory"),
@@ -270,17 +271,17 @@ BAD = [
     ),
     *_each(
         "color",
-        ("wrong type", "'red'", "color='red', key=0 must be integers; color may be None to stay"),
-        ("no integer", "1.5", "color=1.5, key=0 must be integers; color may be None to stay out"),
-        ("NaN", "nan", "color=nan, key=0 must be integers; color may be None to stay out"),
-        ("a list", "[0]", "color=[0], key=0 must be integers; color may be None to stay out"),
+        ("wrong type", "'red'", f"color='red', key=0 {MEMBERS}"),
+        ("no integer", "1.5", f"color=1.5, key=0 {MEMBERS}"),
+        ("NaN", "nan", f"color=nan, key=0 {MEMBERS}"),
+        ("a list", "[0]", f"color=[0], key=0 {MEMBERS}"),
         ("missing", "", "missing a required argument: 'color'; it takes color, key"),
     ),
     *_each(
         "key",
-        ("wrong type", "'first'", "color=0, key='first' must be integers"),
-        ("no integer", "1.5", "color=0, key=1.5 must be integers"),
-        ("None", "None", "color=0, key=None must be integers"),
+        ("wrong type", "'first'", f"key='first' {MEMBERS}"),
+        ("no integer", "1.5", f"key=1.5 {MEMBERS}"),
+        ("None", "None", f"key=None {MEMBERS}"),
     ),
     *_each(
         "any other",

@@ -70,6 +70,18 @@ def test_a_mistake_of_one_rank_is_told_to_all_and_poisons(name):
     require_refused(row, heard, [odd(size)])
 
 
+def test_in_the_background_wait_tells_the_same():
+    for row in EVERYWHERE.values():
+        if row.call == "reduce_scatter" and row.bad.argument != "async_op":
+            for wrong_on in (EVERYONE, [odd(SIZE)]):
+                heard = refcoll.spawn(
+                    SIZE,
+                    lambda c: hear(c, row, c.rank in wrong_on, background=True),  # noqa: B023
+                    timeout=TIMEOUT,
+                )
+                require_refused(row, heard, wrong_on)
+
+
 @pytest.mark.parametrize("row", DIFFERENT, ids=[f"{row[0]}: {row[2]}" for row in DIFFERENT])
 def test_different_calls_are_told_to_all_and_poison(row):
     require_different(row, refcoll.spawn(SIZE, lambda c: different(c, row), timeout=TIMEOUT))

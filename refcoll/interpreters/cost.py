@@ -9,8 +9,8 @@ for how steps overlap.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from numbers import Real
+from sys import float_info
 from typing import Any, Literal
 
 from refcoll.errors import ArgumentError, integer
@@ -48,7 +48,7 @@ def cost(
         _require_rate("latency", latency, "reduce_bandwidth", reduce_bandwidth)
     if not isinstance(links, Mapping | None):
         raise ArgumentError(
-            f"links={links!r:.80} must be a dict, such as {{{LINKS[1]!r}: (20e-6, 1e9)}}"
+            f"links={links!r:.80} must be a dict, such as {{{LINKS[1]!r}: {(20e-6, 1e9)}}}"
         )
     for link, rate in (links or {}).items():
         if link not in LINKS or not isinstance(rate, tuple) or len(rate) != 2:
@@ -70,7 +70,7 @@ def _require_rate(latency_name: str, latency: Any, name: str, bandwidth: Any) ->
 
     A link may be infinitely fast, as where only latency is of interest, but not late for ever.
     """
-    if not _is_number(latency) or not 0 <= latency < inf:
+    if not _is_number(latency) or not 0 <= latency <= float_info.max:
         raise ArgumentError(
             f"{latency_name}={latency!r:.80} must be seconds, not negative, and finite"
         )
