@@ -107,7 +107,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _block(lines: Iterable[str]) -> str:
-    return "\n".join(["```python", *lines, "```"])
+    return "\n".join(["```text", *lines, "```"])
 
 
 def _remedy(said: str) -> str:

@@ -147,9 +147,11 @@ BAD = [
         ("wrong shape", "array(n).reshape(1, n)",
          "out has shape (1, {n}) ... but the result has ({n},) ... pass such an array"),
         ("wrong dtype", "array(n, 'float64')",
-         "out has ... dtype <f8 (float64), but the result has ... <f4 (float32); pass such an array"),
+         "out has ... dtype <f8 (float64), but the result has ... <f4 (float32); pass such an "
+         "array"),
         ("wrong byte order", "array(n, '>f4')",
-         "out has ... dtype >f4 (float32), but the result has ... <f4 (float32); pass such an array"),
+         "out has ... dtype >f4 (float32), but the result has ... <f4 (float32); pass such an "
+         "array"),
         ("read-only", "read_only(n)", "out is read-only; pass an array that may be written"),
         ("overlapping", "room[:n]",
          "out overlaps x without being x; pass x itself, or separate memory"),
@@ -261,7 +263,7 @@ BAD = [
             option,
             ("too small", f"{least - 1}", f"{option}={least - 1} must be at least {least}"),
             ("negative", "-1", f"{option}=-1 must be at least {least}"),
-            ("too large", "2**30", f"{option}=1073741824 must be at most 1048576"),
+            ("too large", "2**20 + 1", f"{option}=1048577 must be at most 1048576"),
             ("no integer", "2.5", f"{option}=2.5 {NO_INTEGER}"),
             ("wrong type", "'8'", f"{option}='8' {NO_INTEGER}"),
             ("None", "None", f"{option}=None {NO_INTEGER}"),
