@@ -64,6 +64,7 @@ def over(
 ) -> MPITransport:
     """A transport over ``comm``, of which ``local`` is the part on this process's node;
     ``memory`` and ``numbers`` are what ``shared`` gives for it."""
+    ending.watch()
     firsts = comm.allgather(local.bcast(comm.rank))  # of each rank, the first on its node
     ranks = range(comm.size)
     nodes = [tuple(r for r in ranks if firsts[r] == each) for each in sorted(set(firsts))]
