@@ -6,9 +6,9 @@ brings to the handshake, so that every rank hears of it.
 
 from __future__ import annotations
 
-import operator as builtin
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -183,8 +183,15 @@ def _array(value: Any, name: str) -> Array:
             f"{name}={value!r:.60} is a {type(value).__name__}, not a numpy array; "
             "use numpy.asarray"
         )
-    kind(value.dtype)
+    _require_numeric(value.dtype, name)
     return value
+
+
+def _require_numeric(dtype: np.dtype[Any], name: str) -> None:
+    try:
+        kind(dtype)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
 
 
 def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
@@ -192,8 +199,11 @@ def _travelling(accumulate: Any, own: np.dtype[Any]) -> np.dtype[Any]:
         return _native(own)
     try:
         dtype: np.dtype[Any] = _native(np.dtype(accumulate))
-    except TypeError as error:
-        raise ArgumentError(f"accumulate={accumulate!r} is not a dtype") from error
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"accumulate={accumulate!r:.80} is not a dtype; use one such as 'float32'"
+        ) from error
+    _require_numeric(dtype, "accumulate")
     if kind(dtype) != kind(own) or not _holds(dtype, own):
         raise ArgumentError(
             f"accumulate={dtype.name} cannot hold every value of dtype={own.name}: "
@@ -213,10 +223,17 @@ def _holds(wide: np.dtype[Any], narrow: np.dtype[Any]) -> bool:
     return bool(np.can_cast(narrow, wide, "safe"))
 
 
+_LONGEST = 1e9
+"""Seconds: 31 years.  What waits for messages takes neither infinity nor much more than this."""
+
+
 def seconds(value: Any) -> float:
-    """A time limit.  Raises ArgumentError unless it is a number above 0."""
-    if not isinstance(value, int | float | np.number) or not value > 0:
-        raise ArgumentError(f"timeout={value!r} must be a number of seconds above 0")
+    """A time limit.  Raises ArgumentError unless it is a number above 0, and not too large."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < value <= _LONGEST:
+        raise ArgumentError(
+            f"timeout={value!r:.80} must be a number of seconds above 0, and at most {_LONGEST:g}"
+        )
     return float(value)
 
 
@@ -227,11 +244,13 @@ def _lengths(request: Request, x: Array, rank: int, size: int) -> tuple[int, ...
         return (x.size,) * size if gathers else None
     kind = COLLECTIVES[request.collective]
     if not kind.scattered or kind.transposes:
-        raise ArgumentError(f"counts={request.counts} has no meaning for {request.collective}")
+        raise ArgumentError(
+            f"counts={request.counts!r:.80} has no meaning for {request.collective}: leave it out"
+        )
     try:
-        counts = tuple(builtin.index(each) for each in request.counts)
-    except TypeError:
-        raise ArgumentError(f"counts={request.counts!r} must be a list of integers") from None
+        counts = tuple(integer(each, "counts") for each in request.counts)
+    except (TypeError, ArgumentError):
+        raise ArgumentError(f"counts={request.counts!r:.80} must be a list of integers") from None
     if len(counts) != size or min(counts) < 0:
         raise ArgumentError(f"counts={list(counts)} must be {size} lengths, none negative")
     wanted = counts[rank] if gathers else sum(counts)
@@ -266,7 +285,10 @@ def _out(value: Any, x: Array, shape: tuple[int, ...], piece: tuple[Array, Array
     if not out.flags.writeable:
         raise ArgumentError("out is read-only; pass an array that may be written")
     if overlaps_itself(out):
-        raise ArgumentError(f"out has several elements in one place (strides {out.strides})")
+        raise ArgumentError(
+            f"out has several elements in one place (strides {out.strides}); pass an array that "
+            "has room for each"
+        )
     in_place = same_memory(out, x) or (piece is not None and same_memory(*piece))
     if not in_place and _overlap(out, x):
         raise ArgumentError("out overlaps x without being x; pass x itself, or separate memory")

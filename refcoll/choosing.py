@@ -9,7 +9,7 @@ from typing import Any
 
 from refcoll.collectives import checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError, integer
+from refcoll.errors import ArgumentError, flag, integer, within
 from refcoll.interpreters.cost import cost
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
@@ -114,9 +114,10 @@ def explain(
     ArgumentError for arguments that make no sense.
     """
     kind = find_collective(collective)
-    size, nbytes, root = integer(size, "size"), integer(nbytes, "nbytes"), integer(root, "root")
-    if size < 1 or nbytes < 0:
-        raise ArgumentError(f"size={size}, nbytes={nbytes} must be at least 1 and 0")
+    size, nbytes, root = within(size, "size", 1), integer(nbytes, "nbytes"), integer(root, "root")
+    if nbytes < 0:
+        raise ArgumentError(f"nbytes={nbytes} must not be negative")
+    in_order = flag(in_order, "in_order")
     checked_root(kind, root, size)
     where = topology(nodes, size)
     return _ranked(collective, size, nbytes, root, where, in_order and kind.reduces)

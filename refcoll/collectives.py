@@ -198,7 +198,7 @@ def collective(name: str) -> Collective:
     """The collective of that name.  Raises ArgumentError for any other."""
     if not isinstance(name, str) or name not in COLLECTIVES:
         raise ArgumentError(
-            f"collective={name!r} does not exist; there are {', '.join(COLLECTIVES)}"
+            f"collective={name!r:.80} does not exist; there are {', '.join(COLLECTIVES)}"
         )
     return COLLECTIVES[name]
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from refcoll.binding import told_to_all
 from refcoll.group import Group
 from refcoll.operators import Array, Operator
 
@@ -43,6 +44,7 @@ class Communicator(Group):
     sends something else.
     """
 
+    @told_to_all
     def all_reduce(
         self,
         x: Array,
@@ -68,6 +70,7 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
+    @told_to_all
     def reduce_scatter(
         self,
         x: Array,
@@ -99,6 +102,7 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
+    @told_to_all
     def all_gather(
         self,
         x: Array,
@@ -118,6 +122,7 @@ class Communicator(Group):
             "all_gather", async_op, timeout, check, x=x, counts=counts, out=out, algorithm=algorithm
         )
 
+    @told_to_all
     def broadcast(
         self,
         x: Array,
@@ -134,6 +139,7 @@ class Communicator(Group):
             "broadcast", async_op, timeout, check, x=x, root=root, out=out, algorithm=algorithm
         )
 
+    @told_to_all
     def reduce(
         self,
         x: Array,
@@ -161,6 +167,7 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
+    @told_to_all
     def gather(
         self,
         x: Array,
@@ -189,6 +196,7 @@ class Communicator(Group):
             algorithm=algorithm,
         )
 
+    @told_to_all
     def scatter(
         self,
         x: Array,
@@ -210,6 +218,7 @@ class Communicator(Group):
             algorithm=algorithm,
         )  # fmt: skip
 
+    @told_to_all
     def all_to_all(
         self,
         x: Array,
@@ -226,6 +235,7 @@ class Communicator(Group):
         """
         return self._call("all_to_all", async_op, timeout, check, x=x, out=out, algorithm=algorithm)
 
+    @told_to_all
     def scan(
         self,
         x: Array,
@@ -251,6 +261,7 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
+    @told_to_all
     def exscan(
         self,
         x: Array,
@@ -276,6 +287,7 @@ class Communicator(Group):
             accumulate=accumulate,
         )
 
+    @told_to_all
     def barrier(
         self, *, async_op: bool = False, timeout: float | None = None, check: bool = True
     ) -> Any:

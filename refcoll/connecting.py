@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from refcoll.agreement import Agreement
-from refcoll.arguments import seconds
+from refcoll.binding import misfit
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, flag
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.transport import Transport
 from refcoll.tuning import Tuning
@@ -38,13 +38,27 @@ def connect(
     written, for algorithm="auto"; by default the one that $REFCOLL_TUNING names, if any.
     ``checksums``, the same on all ranks, lets every message carry a checksum
     (``refcoll.checksums``): what is changed, lost or repeated on its way is then an error.
-    Raises ArgumentError for a name or a file that does not exist, DisagreementError where
-    ranks differ about ``checksums``, and what the transport raises.
+    Raises ArgumentError for a name, an option or a file that does not exist, DisagreementError
+    where ranks differ about ``checksums``, and what the transport raises.  What is wrong with
+    ``timeout``, ``tuning`` or ``checksums`` on one rank is told to all; without a transport
+    nothing can be.
     """
-    end = transport(name)(**options)  # first: it sees to it that an error ends the whole job
+    connector = transport(name)
+    try:
+        end = connector(**options)  # first: it sees to it that an error ends the whole job
+    except TypeError:
+        if (wrong := misfit(connector, (), options)) is not None:
+            raise wrong from None
+        raise
+    error = None
+    try:
+        guarded = Checksummed(end) if flag(checksums, "checksums") else end
+        made = Communicator(guarded, timeout, tuning)
+    except ArgumentError as found:
+        error = found
     said = {"collective": "connect", "checksums": bool(checksums)}
-    Agreement(end).require(said, None, seconds(timeout))
-    return Communicator(Checksummed(end) if checksums else end, timeout, tuning)
+    Agreement(end).require(said, error, DEFAULT_TIMEOUT)
+    return made
 
 
 def transport(name: str) -> Callable[..., Transport]:

@@ -55,8 +55,34 @@ class PoisonedError(RefcollError):
 
 
 def integer(value: object, name: str) -> int:
-    """``value`` as an int.  Raises ArgumentError, naming the argument, where it is none."""
+    """``value`` as an int.  Raises ArgumentError, naming the argument, where it is none.
+
+    True and False are none: who passes them has most likely taken one argument for another.
+    """
     try:
-        return index(value)  # type: ignore[arg-type]
+        if not isinstance(value, bool):
+            return index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentError(f"{name}={value!r} is not an integer") from None
+        pass
+    raise ArgumentError(f"{name}={value!r:.80} is not an integer; use an int")
+
+
+def flag(value: object, name: str) -> bool:
+    """``value`` as a bool.  Raises ArgumentError for what is neither True nor False."""
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's own, unimported
+        return bool(value)
+    raise ArgumentError(f"{name}={value!r:.80} must be True or False")
+
+
+_MOST = 1 << 20
+"""Ranks, chunks and the like: more would fill the memory before they are of use."""
+
+
+def within(value: object, name: str, least: int) -> int:
+    """``value`` as an int.  Raises ArgumentError unless it is from ``least`` to ``_MOST``."""
+    number = integer(value, name)
+    if number < least:
+        raise ArgumentError(f"{name}={number} must be at least {least}")
+    if number > _MOST:
+        raise ArgumentError(f"{name}={number} must be at most {_MOST}")
+    return number

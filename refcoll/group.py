@@ -15,6 +15,7 @@ import numpy as np
 
 from refcoll.agreement import CHANNEL, Agreement, Said
 from refcoll.arguments import Call, Request, checked, seconds
+from refcoll.binding import told_to_all
 from refcoll.buffers import Buffers
 from refcoll.errors import (
     ArgumentError,
@@ -22,6 +23,7 @@ from refcoll.errors import (
     PoisonedError,
     RefcollError,
     TransportError,
+    flag,
     integer,
 )
 from refcoll.inorder import Handle, InOrder
@@ -74,25 +76,27 @@ class CollectivePlan:
     def run(self, timeout: float | None = None) -> Any:
         """Do it once; returns the result as the communicator's method does."""
         comm = self._comm
+        limit = comm._limit(timeout)
         if comm._order.idle:
-            return comm._guarded(self._run, timeout)
-        return comm._do(lambda: self._run(timeout))
+            return comm._guarded(self._run, limit)
+        return comm._do(lambda: self._run(limit))
 
     def __repr__(self) -> str:
         return f"<CollectivePlan {self._plan.program.title}>"
 
     def start(self, timeout: float | None = None) -> Handle[Any]:
         """Do it in the background; ``wait()`` of the handle returns the result."""
-        return self._comm._begin(lambda: self._run(timeout))
-
-    def _run(self, timeout: float | None) -> Array | None:
         limit = self._comm._limit(timeout)
-        entered = 0.0 if self._comm.watching is None else time.monotonic()
+        return self._comm._begin(lambda: self._run(limit))
+
+    def _run(self, limit: float) -> Array | None:
+        watch = self._comm.watching
+        entered = 0.0 if watch is None else time.monotonic()
         try:
             self._load()
             self._execute(limit)
-            if self._comm.watching is not None:
-                self._comm.watching.note(self._plan.program, self.number, False, entered)
+            if watch is not None:
+                watch.note(self._plan.program, self.number, False, entered)
             return self._store()
         except BaseException as error:  # a user's operator may raise anything, on one rank only
             self._comm._abort(error)
@@ -108,6 +112,11 @@ class Group:
         timeout: float = DEFAULT_TIMEOUT,
         tuning: Tuning | str | os.PathLike[str] | None = None,
     ) -> None:
+        if not hasattr(transport, "prepare"):
+            raise ArgumentError(
+                f"transport={transport!r:.80} is no Transport; refcoll.connect and refcoll.spawn "
+                "make communicators"
+            )
         self.transport = transport
         self.tuning = find_tuning(tuning)
         self.timeout = seconds(timeout)
@@ -124,6 +133,7 @@ class Group:
         self.unheard: BaseException | None = None
         """What went wrong in the background, and no ``wait`` has raised, once it is closed."""
 
+    @told_to_all
     def plan(
         self,
         collective: str,
@@ -165,7 +175,7 @@ class Group:
         lengths = shape if isinstance(shape, Sequence) else [shape]
         sizes = [integer(each, "shape") for each in lengths]
         if any(each < 0 for each in sizes):
-            raise ArgumentError(f"shape={shape} must not be negative")
+            raise ArgumentError(f"shape={shape!r:.80} must not be negative")
         if self._closed:
             raise PoisonedError("this communicator was closed and cannot be used again")
         try:
@@ -173,10 +183,16 @@ class Group:
         except TypeError as error:
             raise ArgumentError(f"dtype={dtype!r} is no dtype: {error}") from error
         kind(kept)
-        whole = self.transport.empty(prod(sizes) * kept.itemsize)
+        try:
+            whole = self.transport.empty(prod(sizes) * kept.itemsize)
+        except (MemoryError, OverflowError, ValueError) as error:
+            raise ArgumentError(
+                f"shape={shape!r:.80} is more than there is memory for: {error}"
+            ) from error
         made: Array = whole.view(kept).reshape(sizes)
         return made
 
+    @told_to_all
     def split(self, color: int | None, key: int = 0) -> Self | None:
         """A communicator among the ranks that give the same ``color``; None for color None.
 
@@ -262,7 +278,7 @@ class Group:
 
         def whole() -> Array | None:
             entered = time.monotonic()
-            call, said = self._agreed(request, sequence, timeout, check, once=True)
+            call, said = self._agreed(request, sequence, timeout, check, async_op, once=True)
             try:
                 result = self._one_off.run(call, said, sequence, self._limit(timeout))
                 if self.watching is not None:
@@ -272,22 +288,40 @@ class Group:
                 self._abort(error)
                 raise
 
-        return self._begin(whole) if async_op else self._do(whole)
+        background = isinstance(async_op, bool | np.bool) and async_op
+        return self._begin(whole) if background else self._do(whole)
+
+    def _refuse(self, error: ArgumentError, check: object) -> None:
+        """Raise the error, and let the others know unless there is no ``check``."""
+        sequence = self._next()
+
+        def refuse() -> None:
+            if check is False:
+                raise error
+            self.agreement.require({}, error, self.timeout, sequence)
+
+        self._do(refuse)
 
     def _agreed(
-        self, request: Request, sequence: int, timeout: float | None, check: bool, once: bool
-    ) -> tuple[Call, Said]:
+        self, request: Request, sequence: int, timeout: float | None, check: bool,
+        async_op: bool = False, *, once: bool,
+    ) -> tuple[Call, Said]:  # fmt: skip
         """The call, once it is right and the same on all ranks; else raise on all of them."""
         found, error = None, None
-        limit = self.timeout
+        limit, compare = self.timeout, True
         try:
+            compare = flag(check, "check")
+            flag(async_op, "async_op")
             limit = self._limit(timeout)
             found = (self._one_off.recall(request) if once else None) or self._considered(
                 request, once
             )
         except RefcollError as wrong:
             error = wrong
-        if check:
+        except Exception as wrong:  # of the argument's own making: its __iter__, its __repr__
+            error = ArgumentError(f"an argument of {request.collective} cannot be used: {wrong!r}")
+            error.__cause__ = wrong
+        if compare:
             self.agreement.require(found[1] if found else {}, error, limit, sequence)
         elif error is not None:
             raise error

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, flag
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Merge: TypeAlias = Callable[[Array, Array, Array], object]
@@ -187,7 +187,7 @@ def operator(op: str | Operator) -> Operator:
         return op
     if not isinstance(op, str) or op not in OPERATORS:
         raise ArgumentError(
-            f"op={op!r} is not an operator; use one of {', '.join(OPERATORS)}, "
+            f"op={op!r:.80} is not an operator; use one of {', '.join(OPERATORS)}, "
             "or refcoll.user_operator(...)"
         )
     return OPERATORS[op]
@@ -207,6 +207,12 @@ def user_operator(
     they are; else the merge raises ArgumentError.  Unless the operator is said to commute,
     only algorithms that keep rank order accept it.
     """
+
+    if not callable(function):
+        raise ArgumentError(f"function={function!r:.80} must be a function of two arrays")
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"name={name!r:.80} must be a string, by which messages call it")
+    commutative = flag(commutative, "commutative")
 
     def merge(left: Array, right: Array, out: Array) -> object:
         merged = function(left, right)

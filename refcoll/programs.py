@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import index
 
 from refcoll.chunks import Layout, balanced, proportional
 from refcoll.collectives import Collective, Least, checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError, integer
+from refcoll.errors import ArgumentError, integer, within
 from refcoll.graph import Graph, chained
 from refcoll.schedule import Action, Copy, Reduce, Send, Step, peer
 from refcoll.topology import Nodes, Topology
@@ -104,6 +103,23 @@ class Program:
             return proportional(count, self.weights)
         return balanced(count, self.chunks)
 
+    def cut(self, count: int, layout: Layout | None) -> Layout:
+        """The given layout, if it can be this program's for ``count`` elements; by default its
+        own.  Raises ArgumentError for any other."""
+        if layout is None:
+            return self.layout(count)
+        if not isinstance(layout, Layout):
+            raise ArgumentError(
+                f"layout={layout!r:.80} is no Layout; program.layout(elements) makes one"
+            )
+        alike = len(set(layout.lengths)) <= 1 or not self.collective.transposes
+        if len(layout.lengths) != self.chunks or layout.count != count or not alike:
+            equal = "equal " if self.collective.transposes else ""
+            raise ArgumentError(
+                f"layout={layout!r:.80} must cut {count} elements into {self.chunks} {equal}chunks"
+            )
+        return layout
+
     def whole(self, count: int) -> int:
         """The least number of elements, from ``count`` on, that it can cut."""
         return count + (-count % self.chunks if self.collective.transposes else 0)
@@ -138,14 +154,25 @@ class Program:
         return rank if self.collective.transposes else chunk
 
 
+def require_program(value: object) -> None:
+    """Raise ArgumentError for what is no program."""
+    if not isinstance(value, Program):
+        raise ArgumentError(
+            f"program={value!r:.80} is no Program; refcoll.program(...) makes one of a name, and "
+            "refcoll.from_steps(...) one of your own steps"
+        )
+
+
 def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
     """The steps, once they are known to be tuples of actions on whole numbers."""
     if not isinstance(steps, Iterable):
-        raise ArgumentError(f"steps[{rank}]={steps!r} is no list of steps; call it, if a function")
+        raise ArgumentError(
+            f"steps[{rank}]={steps!r:.80} is no list of steps; call it, if a function"
+        )
     for number, step in enumerate(steps, 1):
         if not isinstance(step, tuple) or not all(isinstance(a, Action) for a in step):
             raise ArgumentError(
-                f"rank {rank} step {number} is {step!r}; a step is a tuple of Send, Copy and "
+                f"rank {rank} step {number} is {step!r:.80}; a step is a tuple of Send, Copy and "
                 "Reduce, such as (Send(0, 1),) with its comma"
             )
         yield tuple(_whole(action, f"rank {rank} step {number}: {action}") for action in step)
@@ -156,10 +183,13 @@ def _whole(action: Action, where: str) -> Action:
     try:
         chunks = action.chunks
         if not isinstance(chunks, range):
-            several = isinstance(chunks, tuple | list)
-            chunks = tuple(map(index, chunks)) if several else index(chunks)  # type: ignore[arg-type]
-        other = index(peer(action))
-    except TypeError:
+            several = chunks if isinstance(chunks, tuple | list) else None
+            chunks = (
+                integer(chunks, "chunk") if several is None
+                else tuple(integer(chunk, "chunk") for chunk in several)
+            )  # fmt: skip
+        other = integer(peer(action), "rank")
+    except ArgumentError:
         raise ArgumentError(f"{where} must name a rank and chunks by integers") from None
     if isinstance(action, Send):
         return Send(chunks, other)
@@ -187,19 +217,22 @@ def from_steps(
     the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError
     where collective, chunks or root make no sense for so many ranks.
     """
-    if not isinstance(steps, Sequence):
-        raise ArgumentError(f"steps={steps!r} must be a list with an iterable of steps a rank")
+    if not isinstance(steps, Sequence) or isinstance(steps, str | bytes):
+        raise ArgumentError(f"steps={steps!r:.80} must be a list with an iterable of steps a rank")
     helpers, root = integer(helpers, "helpers"), integer(root, "root")
-    chunks, areas = integer(chunks, "chunks"), integer(areas, "areas")
-    result_area = integer(result_area, "result_area")
+    if not isinstance(name, str):
+        raise ArgumentError(f"name={name!r:.80} must be a string")
+    areas, result_area = within(areas, "areas", 1), integer(result_area, "result_area")
     lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
     kind, size = find_collective(collective), len(lists) - helpers
     if helpers < 0 or size < 1:
         raise ArgumentError(f"helpers={helpers} of {len(lists)} ranks must leave at least one")
     checked_root(kind, root, size)
-    if chunks < 1 or (kind.scattered and chunks != size):
-        wanted = f"{size}, one a rank" if kind.scattered else "at least 1"
-        raise ArgumentError(f"chunks={chunks} must be {wanted}, for {collective} on {size} ranks")
+    chunks = within(chunks, "chunks", 1)
+    if kind.scattered and chunks != size:
+        raise ArgumentError(
+            f"chunks={chunks} must be {size}, one a rank, for {collective} on {size} ranks"
+        )
     if not 0 <= result_area < areas:
         raise ArgumentError(f"result_area={result_area} must be one of the areas={areas}")
     return Program(

@@ -43,7 +43,7 @@ from refcoll.algorithms.composition import composed
 from refcoll.algorithms.declaration import Algorithm, Lengths
 from refcoll.collectives import COLLECTIVES, checked_root
 from refcoll.collectives import collective as find_collective
-from refcoll.errors import ArgumentError, integer
+from refcoll.errors import ArgumentError, integer, within
 from refcoll.programs import Claims, Program
 from refcoll.schedule import Schedule, on_ranks, renumbered
 from refcoll.topology import Topology, topology
@@ -92,7 +92,14 @@ _LEAST = {"segments": 1, "radix": 2, "shards": 1}
 
 
 def algorithms(collective: str | None = None, name: str | None = None) -> list[Algorithm]:
-    """All algorithms of that collective and that name; by default simply all."""
+    """All algorithms of that collective and that name; by default simply all.
+
+    None have a name that does not exist; a collective that does not exist is an ArgumentError.
+    """
+    if collective is not None:
+        find_collective(collective)
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"name={name!r:.80} must be a string, or None for all")
     return [
         each
         for each in ALGORITHMS.values()
@@ -112,7 +119,7 @@ def find(collective: str, name: str) -> Algorithm:
     if not isinstance(name, str) or (collective, name) not in ALGORITHMS:
         names = ", ".join(sorted(each.name for each in algorithms(collective)))
         raise ArgumentError(
-            f"algorithm={name!r} does not exist for {collective}; there are {names}"
+            f"algorithm={name!r:.80} does not exist for {collective}; there are {names}"
         )
     return ALGORITHMS[collective, name]
 
@@ -138,22 +145,14 @@ def program(
     not exist, and for a size that the algorithm is not defined for.
     """
     algorithm = find(collective, name)
-    size, root = integer(size, "size"), integer(root, "root")
-    if size < 1:
-        raise ArgumentError(f"size={size} must be at least 1")
+    size, root = within(size, "size", 1), integer(root, "root")
     if not algorithm.sizes.holds(size):
         raise ArgumentError(
             f"size={size}: {name} {collective} is defined for {algorithm.sizes.said} only"
         )
     checked_root(find_collective(collective), root, size)
-    given = {
-        "segments": integer(segments, "segments"),
-        "radix": integer(radix, "radix"),
-        "shards": integer(shards, "shards"),
-    }
-    for option, value in given.items():
-        if value < _LEAST[option]:
-            raise ArgumentError(f"{option}={value} must be at least {_LEAST[option]}")
+    asked = {"segments": segments, "radix": radix, "shards": shards}
+    given = {option: within(value, option, _LEAST[option]) for option, value in asked.items()}
     where = topology(nodes, size)
     options = tuple((key, given[key]) for key in algorithm.options if key in given)
     return _bound(algorithm, size, root, where, options)

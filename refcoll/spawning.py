@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
-from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError
+from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError, flag, within
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.testing.inprocess import World
 from refcoll.topology import Nodes, topology
@@ -31,11 +31,12 @@ def spawn(
     message carry a checksum (``refcoll.checksums``).  If a rank raises, those
     that wait for it fail at once, and its exception, noted with the rank, is raised here.
     """
-    if size < 1:
-        raise ArgumentError(f"size={size} must be at least 1")
+    size = within(size, "size", 1)
+    if not callable(function):
+        raise ArgumentError(f"function={function!r:.80} must be a function of a communicator")
     world = World(size, None if nodes is None else topology(nodes, size).nodes)
     ends: list[Transport] = [world.transport(rank) for rank in range(size)]
-    if checksums:
+    if flag(checksums, "checksums"):
         ends = [Checksummed(end) for end in ends]
     comms = [Communicator(end, timeout) for end in ends]
     results: list[Any] = [None] * size

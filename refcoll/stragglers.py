@@ -154,12 +154,12 @@ class Watch:
         Raises ArgumentError where nothing was noted, and DisagreementError where ranks have
         made different numbers of calls.
         """
-        if not self._noted:
-            raise ArgumentError("no calls were made while watched: put them in `with comm.watch()`")
         comm = self._comm
         ahead, error = comm._do(lambda: offsets(comm))
-        mine = np.array([each[3:] for each in self._noted]) - ahead[comm.rank]
+        mine = np.array([each[3:] for each in self._noted]).reshape(-1, 2) - ahead[comm.rank]
         everyone = comm.plan("all_gather", mine).run()
+        if not self._noted:
+            raise ArgumentError("no calls were made while watched: put them in `with comm.watch()`")
         times = everyone.reshape(comm.size, len(self._noted), 2)
         calls = [
             call_times(program, number, compared, times[:, i, 0].tolist(), times[:, i, 1].tolist())

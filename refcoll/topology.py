@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from operator import index
 from typing import Any, TypeAlias
 
-from refcoll.errors import ArgumentError, integer
+from refcoll.errors import ArgumentError, integer, within
 
 Nodes: TypeAlias = tuple[tuple[int, ...], ...]
 """Which ranks share a node: each rank once, nodes in any order and of any size.  Likewise
@@ -58,16 +57,17 @@ def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:
     if isinstance(nodes, Topology):
         try:
             on = [[nodes.nodes[node] for node in switch] for switch in nodes.switches]
-        except IndexError:
-            said = f"switches={nodes.switches} name a node that is not there"
+        except (IndexError, TypeError):
+            said = f"switches={nodes.switches!r:.80} must number nodes={nodes.nodes!r:.80} from 0"
             raise ArgumentError(said) from None
         return topology(on, size)
     if nodes is None:
         return Topology((tuple(range(size)),), ((0,),))
     try:
-        deep = [[[index(rank) for rank in node] for node in switch] for switch in nodes]
-    except TypeError:
-        return Topology(_flat(nodes, size), (tuple(range(len(nodes))),))
+        deep = [[[integer(rank, "nodes") for rank in node] for node in switch] for switch in nodes]
+    except (TypeError, ArgumentError):
+        flat = _flat(nodes, size)
+        return Topology(flat, (tuple(range(len(flat))),))
     ends = [0]
     for switch in deep:
         ends.append(ends[-1] + len(switch))
@@ -80,11 +80,11 @@ def topology(nodes: Sequence[Any] | Topology | None, size: int) -> Topology:
 
 def _flat(nodes: Sequence[Any], size: int) -> Nodes:
     try:
-        shape = tuple(tuple(index(rank) for rank in node) for node in nodes)
-    except TypeError:
+        shape = tuple(tuple(integer(rank, "nodes") for rank in node) for node in nodes)
+    except (TypeError, ArgumentError):
         raise ArgumentError(
-            f"nodes={nodes!r} must be a list of lists of ranks; refcoll.node_shape((4, 4)) makes "
-            "them from sizes"
+            f"nodes={nodes!r:.80} must be a list of lists of ranks; refcoll.node_shape((4, 4)) "
+            "makes them from sizes"
         ) from None
     if sorted(rank for node in shape for rank in node) != list(range(size)) or () in shape:
         raise ArgumentError(
@@ -102,16 +102,15 @@ def node_shape(sizes: Sequence[int]) -> Nodes:
     Raises ArgumentError unless they are positive integers.  (For switches, put such nodes
     into lists: [shape[:2], shape[2:]].)
     """
-    if isinstance(sizes, str) or not isinstance(sizes, Sequence):
+    if isinstance(sizes, str | bytes) or not isinstance(sizes, Sequence) or not sizes:
         raise ArgumentError(
-            f"sizes={sizes!r} must be a list of numbers of ranks, such as (4, 4, 3)"
+            f"sizes={sizes!r:.80} must be a list of numbers of ranks, such as (4, 4, 3)"
         )
-    if any(integer(ranks, "sizes") < 1 for ranks in sizes):
-        raise ArgumentError(f"sizes={sizes!r} must all be at least 1")
+    wanted = [within(ranks, "sizes", 1) for ranks in sizes]
 
     def filled() -> Iterator[tuple[int, ...]]:
         first = 0
-        for ranks in sizes:
+        for ranks in wanted:
             yield tuple(range(first, first + ranks))
             first += ranks
 

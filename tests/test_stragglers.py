@@ -150,6 +150,16 @@ def test_nothing_noted_is_an_error():
         refcoll.spawn(2, lambda comm: comm.watch().report())
 
 
+def test_one_rank_that_noted_nothing_keeps_nobody_waiting():
+    def body(comm):
+        with comm.watch() as seen:
+            comm.barrier()
+        with pytest.raises(DisagreementError):
+            (seen if comm.rank else comm.watch()).report()
+
+    refcoll.spawn(3, body, timeout=5)
+
+
 def test_different_numbers_of_calls_are_told():
     def body(comm):
         plan = comm.plan("broadcast", np.ones(1))

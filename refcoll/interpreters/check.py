@@ -23,7 +23,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isinf
+from numbers import Real
 
+from refcoll.errors import ArgumentError
 from refcoll.interpreters import uniform
 from refcoll.interpreters.delivery import (
     CAPACITIES,
@@ -36,7 +38,7 @@ from refcoll.interpreters.expression import MIXED, Expression
 from refcoll.interpreters.legality import Failure, illegalities
 from refcoll.interpreters.proving import proof
 from refcoll.interpreters.replay import Symbols, replay
-from refcoll.programs import Program
+from refcoll.programs import Program, require_program
 from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices
 
 VERDICTS = (
@@ -100,10 +102,13 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     """Check ``program`` under each channel capacity until one suffices.
 
     A program that needs buffering is reported under ``capacity`` and fails as a deadlock
-    if the first capacity given, by default rendezvous, does not suffice.
+    if the first capacity given, by default rendezvous, does not suffice.  Raises ArgumentError
+    for what is no program, and for no capacities.
     """
+    require_program(program)
+    _require_capacities(capacities)
     ordered = None
-    if not capacities or capacities[0] == 0:
+    if capacities[0] == 0:
         ordered = uniform.proof(program) if program.size >= _MANY else None
         ordered = proof(program) if ordered is None else ordered
     if ordered is not None:
@@ -130,6 +135,19 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
         return report
     report.failures += stuck[-1:]
     return report
+
+
+def _require_capacities(capacities: Sequence[float]) -> None:
+    """Raise ArgumentError for what are no numbers of messages."""
+    whole = isinstance(capacities, Sequence) and all(
+        isinstance(each, Real) and each >= 0 and (isinf(each) or each == int(each))
+        for each in capacities
+    )
+    if not whole or not capacities:
+        raise ArgumentError(
+            f"capacities={capacities!r:.80} must be a list of numbers of messages that a channel "
+            "holds, such as (0, 1, math.inf)"
+        )
 
 
 # ---- with values -----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from refcoll.interpreters.lockstep import (
 from refcoll.interpreters.table import Round, table
 from refcoll.interpreters.turning import Tally
 from refcoll.interpreters.uniform import Move, uniform
-from refcoll.programs import Program
+from refcoll.programs import Program, require_program
 from refcoll.schedule import Send, indices, reduced_chunks, remote
 
 
@@ -105,9 +105,13 @@ def count(program: Program, elements: int | Layout) -> Counts:
     Raises ArgumentError for fewer than none, or more than can be added up in 63 bits, and
     ScheduleError where sends and receives do not match.
     """
+    require_program(program)
     if not isinstance(elements, Layout) and integer(elements, "elements") < 0:
         raise ArgumentError(f"elements={elements} must not be negative")
-    layout = elements if isinstance(elements, Layout) else program.layout(elements)
+    layout = (
+        program.cut(elements.count, elements) if isinstance(elements, Layout)
+        else program.layout(elements)
+    )  # fmt: skip
     counts = Counts([RankCounts() for _ in range(program.ranks)])
     steps = uniform(program) if program.size >= _MANY else None
     if steps is not None and _fits(steps, layout):

@@ -13,7 +13,7 @@ from refcoll.interpreters.delivery import Finished
 from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
 from refcoll.interpreters.table import table
-from refcoll.programs import Program
+from refcoll.programs import Program, require_program
 from refcoll.schedule import Action, Chunks, Copy, Reduce, Send, indices, remote
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -30,6 +30,7 @@ def draw(program: Program) -> str:
 
     Raises a ScheduleError where sends and receives do not match.
     """
+    require_program(program)
     story = _Story(program)
     lines = [*_legend(program), ""]
     rows: list[list[str] | str] = [["", *_rank_names(program)], *story.start()]

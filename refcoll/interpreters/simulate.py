@@ -16,8 +16,8 @@ from refcoll.interpreters.free import played
 from refcoll.interpreters.replay import replay
 from refcoll.interpreters.turning import simulated
 from refcoll.interpreters.uniform import uniform
-from refcoll.operators import Array, Operator, operator
-from refcoll.programs import Program
+from refcoll.operators import Array, Operator, kind, operator
+from refcoll.programs import Program, require_program
 
 
 def simulate(
@@ -32,17 +32,12 @@ def simulate(
     only what the collective starts from counts; none is changed.  Raises ArgumentError for
     inputs that do not fit, and ScheduleError where sends and receives do not match.
     """
-    if not all(isinstance(each, np.ndarray) for each in inputs):
-        raise ArgumentError(
-            f"inputs must be numpy arrays, got {[type(x).__name__ for x in inputs]}"
-        )
-    if len(inputs) != program.size or len({(x.shape, x.dtype) for x in inputs}) > 1:
-        raise ArgumentError(
-            f"inputs must be {program.size} arrays of one shape and dtype, got "
-            f"{[(x.shape, x.dtype.name) for x in inputs]}"
-        )
+    require_program(program)
+    _require_inputs(program, inputs)
     count, merging = inputs[0].size, operator(op)
-    cut = layout or program.layout(count)
+    if program.collective.reduces:
+        merging.require(inputs[0].dtype)
+    cut = program.cut(count, layout)
     if program.size >= _MANY and (steps := uniform(program)) is not None:
         return _finished(program, simulated(steps, inputs, merging, cut), merging)
     memory = _Memory(program, cut, merging, inputs)
@@ -52,6 +47,24 @@ def simulate(
     for _ in replay(program, memory):
         pass
     return memory.results(count)
+
+
+def _require_inputs(program: Program, inputs: Sequence[Array]) -> None:
+    if not isinstance(inputs, Sequence | np.ndarray):
+        raise ArgumentError(f"inputs={inputs!r:.80} must be a list of {program.size} arrays")
+    if not all(isinstance(each, np.ndarray) for each in inputs):
+        kinds = [type(each).__name__ for each in inputs]
+        raise ArgumentError(f"inputs must be numpy arrays, got {kinds}; use numpy.asarray")
+    described = [(each.shape, each.dtype.name) for each in inputs]
+    if len(inputs) != program.size or len({(each.shape, each.dtype) for each in inputs}) > 1:
+        raise ArgumentError(
+            f"inputs must be {program.size} arrays of one shape and dtype, got {described}"
+        )
+    if inputs[0].ndim != 1:
+        raise ArgumentError(
+            f"inputs must have one dimension, got shape {inputs[0].shape}; use reshape(-1)"
+        )
+    kind(inputs[0].dtype)
 
 
 _MANY = 8

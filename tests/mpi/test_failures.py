@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -11,51 +10,6 @@ import sys
 import time
 
 import pytest
-
-AGREED = {"overlapping out", "root out of range", "undefined op", "object array",
-          "unknown algorithm"}  # fmt: skip
-"""The cases in which every rank is wrong in the same way."""
-
-
-@pytest.fixture(scope="module", params=[2, 4])
-def said(request, program):
-    """What every rank said in every case of bad_calls.py."""
-    run = program(request.param, "bad_calls.py")
-    assert run.returncode == 0, run.stderr[-3000:]
-    return json.loads(run.stdout)
-
-
-def test_every_rank_raises_soon(said):
-    for rank, cases in enumerate(said):
-        for name, (kind, _, seconds) in cases.items():
-            assert kind in ("ArgumentError", "DisagreementError"), (rank, name, cases[name])
-            assert seconds < 15, (rank, name)
-
-
-def test_a_disagreement_shows_who_said_what(said):
-    last = len(said) - 1
-    others = "rank 0" if last == 1 else f"ranks 0-{last - 1}"
-    for cases in said:
-        _, table, _ = cases["dtype"]
-        assert f"{others}: " in table
-        assert f"rank {last}: " in table
-        assert "float32" in table
-        assert "float64" in table
-
-
-def test_one_ranks_mistake_is_told_to_the_others(said):
-    kind, message, _ = said[-1]["not an array"]
-    assert (kind, "numpy.asarray" in message) == ("ArgumentError", True)
-    for cases in said[:-1]:
-        kind, message, _ = cases["not an array"]
-        assert (kind, "numpy.asarray" in message) == ("DisagreementError", True)
-
-
-def test_the_same_mistake_everywhere_is_an_argument_error_everywhere(said):
-    for cases in said:
-        for name in AGREED:
-            assert cases[name][0] == "ArgumentError", (name, cases[name])
-
 
 # ---- how jobs end -----------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
 
@@ -41,21 +41,27 @@ SEGMENT_BYTES = 4 << 20
 """Long MPI messages go in parts of this size.  Much shorter parts cost more than they hide."""
 
 
-def connect(comm: MPI.Intracomm | None = None, shared_memory: bool = True) -> MPITransport:
+def connect(
+    comm: MPI.Intracomm | None = None, shared_memory: bool = True, **unknown: object
+) -> MPITransport:
     """This process's end of ``comm``, by default COMM_WORLD.  Collective over ``comm``.
 
     Within a node messages go through shared memory, unless ``shared_memory`` is False.
     Raises WrongLauncherError if the processes were started by another MPI's mpirun, and
-    ArgumentError where ranks differ about ``shared_memory``.
+    ArgumentError for another ``comm`` and, on every rank, for an option that one of them gets
+    wrong or that is ``unknown``, and where they differ about ``shared_memory``.
     """
     library = MPI.Get_library_version().split("\n")[0].strip("\0 ")
     if not MPI.Is_initialized():
         require_right_launcher(library)
         MPI.Init_thread(MPI.THREAD_MULTIPLE)
     require_right_launcher(library, MPI.COMM_WORLD.size)
+    ending.watch()  # a rank that fails from here on leaves the others within MPI
+    if comm is not None and not isinstance(comm, MPI.Intracomm):
+        raise ArgumentError(f"comm={comm!r:.80} is no mpi4py.MPI.Intracomm; leave it out for all")
     mine = (MPI.COMM_WORLD if comm is None else comm).Dup()
     try:
-        _require_same(mine, shared_memory)
+        _require_same(mine, shared_memory, unknown)
     except ArgumentError:
         mine.Free()
         raise
@@ -257,8 +263,15 @@ def _next_context(comm: MPI.Intracomm) -> int:
             return wanted
 
 
-def _require_same(comm: MPI.Intracomm, shared_memory: bool) -> None:
-    said = comm.allgather(bool(shared_memory))
+def _require_same(comm: MPI.Intracomm, shared_memory: bool, unknown: Iterable[str]) -> None:
+    wrong = [f"{name} is no option: there are comm and shared_memory" for name in unknown]
+    if not isinstance(shared_memory, bool):
+        wrong.append(f"shared_memory={shared_memory!r:.80} must be True or False")
+    heard = comm.allgather("; ".join(wrong))
+    if any(heard):
+        told = (f"on rank {rank}: {each}" for rank, each in enumerate(heard) if each)
+        raise ArgumentError(f"transport='mpi' {', '.join(told)}")
+    said = comm.allgather(shared_memory)
     if len(set(said)) > 1:
         off = [rank for rank, each in enumerate(said) if not each]
         raise ArgumentError(
