@@ -18,8 +18,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from types import TracebackType
 
@@ -40,7 +40,7 @@ __all__ = ["Hosts", "HostsUnavailable", "Traffic"]
 
 _MOST = 64
 """Hosts, or ranks on each, that one machine is asked to be."""
-_UNITS = {
+_UNITS: Mapping[str, Mapping[str, float]] = {
     "rate": {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9},
     "delay": {"us": 10**-6, "ms": 10**-3, "s": 1},
 }
@@ -70,18 +70,20 @@ class Hosts:
         self.names = tuple(f"host{k}-{build}" for k in range(hosts))
         self._switch_name = f"switch-{build}"
         self._rooms: list[Room] = []
-        self._ending = ExitStack()
 
     def __enter__(self) -> Hosts:
         require_tools()
-        with ExitStack() as ending:
-            self._switch = ending.enter_context(Room(self._switch_name))
-            self._rooms = [ending.enter_context(Room(name, self._switch)) for name in self.names]
+        self._switch = Room(self._switch_name)
+        try:
+            for name in self.names:
+                self._rooms.append(Room(name, self._switch))
             self._furnish()
             self._switch.run(network.bridges())
             for host, room in enumerate(self._rooms):
                 self._switch.run(network.cables(host, room.pid, self.bandwidth, self.delay))
-            self._ending = ending.pop_all()
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(
@@ -90,17 +92,23 @@ class Hosts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._ending.close()
+        self._close()
+
+    def _close(self) -> None:
+        """The switch first: all that runs is within it."""
+        for room in (self._switch, *self._rooms):
+            room.close()
+        self._rooms.clear()
 
     def _furnish(self) -> None:
         """Names, and the script that stands in for ssh."""
+        names = network.addresses(self.names, self._switch_name)
         for room in (self._switch, *self._rooms):
-            room.write("/dev/shm/names", network.addresses(self.names, self._switch_name))
-            room.run("mount --bind /dev/shm/names /etc/hosts")
+            room.write("/dev/shm/names", names)
+            room.write(AGENT, AGENT_SCRIPT)  # Open MPI's daemons want it to be there too
+            room.run(f"mount --bind /dev/shm/names /etc/hosts; chmod +x {AGENT}")
         for room in self._rooms:
             self._switch.write(f"/dev/shm/pid-{room.name}", f"{room.pid}\n")
-        self._switch.write(AGENT, AGENT_SCRIPT)
-        self._switch.run(f"chmod +x {AGENT}")
 
     def mpirun(
         self,

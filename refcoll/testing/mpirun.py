@@ -40,9 +40,12 @@ ENVIRONMENT: Mapping[str, str] = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_plm_rsh_agent": AGENT,
     "PRTE_MCA_plm_ssh_agent": AGENT,
+    "OMPI_MCA_plm_rsh_no_tree_spawn": "1",  # no host can enter another
+    "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
     "OMPI_MCA_oob_tcp_if_include": MANAGEMENT,
     "PRTE_MCA_prte_if_include": MANAGEMENT,
     "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_osc": "^ucx",
     "OMPI_MCA_btl_tcp_if_include": DATA,
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",

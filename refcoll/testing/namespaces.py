@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
-from types import TracebackType
 
 from refcoll.errors import RefcollError
 
@@ -21,10 +21,13 @@ _NEW = ("--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child")
 _TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2"}
 """What is called, and the package that brings it."""
 
-# The first line is the room's process 1 as the process sees it that starts the room.
+# The first line gives the room's process 1 as it is numbered outside.  Processes whose parents
+# have ended become its children, those in rooms within it too; while it leaves one unreaped,
+# the kernel does not end the room.  Ignoring SIGCHLD reaps them, which not every shell can.
 _FURNISH = """
 read -r pid rest < /proc/self/stat
 mount -t proc proc /proc
+mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /dev/shm
 for each in all default; do
     file=/proc/sys/net/ipv6/conf/$each/disable_ipv6
@@ -33,7 +36,12 @@ done
 echo "$1" > /proc/sys/kernel/hostname
 ip link set lo up
 echo "$pid"
-read -r end || true
+exec "$2" -ISc "$3"
+"""
+_HOLD = """
+import signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+sys.stdin.read()
 """
 
 
@@ -49,6 +57,7 @@ class Room:
         self.name = name
         user = [] if outer or os.geteuid() == 0 else ["--user", "--map-root-user"]
         command = ["unshare", *user, *_NEW, "sh", "-euc", _FURNISH, "sh", name]
+        command += [sys.executable, _HOLD]
         self._holder = subprocess.Popen(
             [*(outer.entrance if outer else ()), *command],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -64,17 +73,6 @@ class Room:
             entrance += ["--user", "--preserve-credentials"]
         self.entrance: Sequence[str] = (*(outer.entrance if outer else ()), *entrance, "--")
         """What goes before a command to have it run in here."""
-
-    def __enter__(self) -> Room:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def run(self, script: str, given: str = "") -> str:
         """What a shell script says in here.  Raises HostsUnavailable where it fails."""
@@ -95,12 +93,17 @@ class Room:
         self.run("kill -9 -1 || true")
 
     def close(self) -> None:
-        """End it, and all processes in it."""
+        """End it, all processes in it, and all rooms within it."""
+        assert self._holder.stdin is not None
+        self._holder.stdin.close()
         try:
-            self._holder.communicate(timeout=10)
+            self._holder.wait(timeout=10)
         except subprocess.TimeoutExpired:
-            self._holder.kill()  # --kill-child takes the room with it
-            self._holder.communicate()
+            self._holder.kill()
+            self._holder.wait()
+        for pipe in (self._holder.stdout, self._holder.stderr):
+            assert pipe is not None
+            pipe.close()
 
 
 def require_tools() -> None:
@@ -109,7 +112,7 @@ def require_tools() -> None:
     if missing:
         packages = " ".join(sorted({_TOOLS[tool] for tool in missing}))
         raise HostsUnavailable(
-            f"hosts need Linux with {', '.join(missing)}, not found here: apt-get install {packages}"
+            f"hosts need Linux with {', '.join(missing)}: apt-get install {packages}"
         )
 
 
