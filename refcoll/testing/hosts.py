@@ -125,15 +125,15 @@ class Hosts:
         """
         launch = mpirun_command(self.names, self.per_host, placement)
         pipe = subprocess.PIPE if capture else None
-        job = subprocess.Popen(
+        with subprocess.Popen(
             [*self._switch.entrance, *launch, *located(command)],
             stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
             env={**os.environ, **ENVIRONMENT}, start_new_session=True,
-        )  # fmt: skip
-        try:
-            output, errors = job.communicate(timeout=timeout)
-        finally:
-            self._end(job)
+        ) as job:  # fmt: skip
+            try:
+                output, errors = job.communicate(timeout=timeout)
+            finally:
+                self._end(job)
         return subprocess.CompletedProcess(command, job.returncode, output, errors)
 
     def _end(self, job: subprocess.Popen[str]) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import refcoll
 
 
-
 def trouble(kind):
     """An addition that ends badly on the last rank, the second time that it is called."""
     calls = []
@@ -38,7 +37,9 @@ def print_error(call):
         call()
     except refcoll.RefcollError as error:
         seconds = time.monotonic() - started
-        print(f"rank {comm.rank} after {seconds:.1f} s: {type(error).__name__}: {error}", flush=True)
+        print(
+            f"rank {comm.rank} after {seconds:.1f} s: {type(error).__name__}: {error}", flush=True
+        )
         raise
 
 
