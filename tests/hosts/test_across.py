@@ -42,8 +42,6 @@ def test_nodes_are_found_as_they_are(hosts, per_host, placement, built, program)
         (2, 2, "block", ()),  # every algorithm of every collective
         (4, 2, "block", ("-a", "hierarchical_rails")),
         (2, 4, "interleaved", ("-a", "hierarchical_leaders")),
-        (2, 4, "interleaved", ("-a", "ring")),
-        (2, 4, "block", ("-c", "all_to_all")),
     ],
 )
 def test_results_are_exact(hosts, per_host, placement, arguments, built):
@@ -58,9 +56,13 @@ def test_results_are_exact(hosts, per_host, placement, arguments, built):
 
 HEADERS = 14 + 20 + 32
 """Bytes of Ethernet, IP and TCP (with timestamps) in every packet, acknowledgements included."""
+SEGMENT = 1500 - 20 - 32
+"""Bytes that a packet carries at most."""
 MOST_OVERHEAD = 0.01
 """Of the payload: what MPI's own protocol says, and acknowledgements that list gaps."""
-ELEMENTS = 1_000_000
+ELEMENTS = 500_000
+RATE = "200mbit"
+"""So slow that the cores keep up with the packets, even busy ones, and few are lost."""
 ALGORITHMS = ("ring", "hierarchical_rails", "hierarchical_leaders")
 
 
@@ -90,20 +92,21 @@ def test_the_claims_are_the_closed_forms():
 
 
 @pytest.mark.parametrize(("hosts", "per_host", "placement"), SHAPES[2:])
-def test_the_links_carry_what_is_claimed(
-    hosts, per_host, placement, built, program, record_property
-):
-    there = built(hosts, per_host)
+def test_the_links_carry_what_is_claimed(hosts, per_host, placement, built, program):
+    """Run with -rP, it says how much more than claimed."""
+    there = built(hosts, per_host, RATE)
     before = there.traffic()
     told = program(there, "traffic.py", str(ELEMENTS), *ALGORITHMS, placement=placement)
     whole = [after - since for after, since in zip(there.traffic(), before, strict=True)]
     nodes = truth(hosts, per_host, placement)
     for algorithm, by_host in told.items():
+        again = sum(host["sent_again"] for host in by_host)
         for way, claims in zip(("sent", "received"), claimed(algorithm, nodes), strict=True):
             for host, claim in enumerate(claims):
                 frames, packets = by_host[host][f"{way}_bytes"], by_host[host][f"{way}_packets"]
                 payload = frames - HEADERS * packets
                 where = f"{algorithm}, host {host} {way}"
-                record_property(where, f"{payload / claim - 1:.3%} and {frames / claim - 1:.3%}")
-                assert claim <= payload <= claim * (1 + MOST_OVERHEAD), where
+                more = f"payload {payload / claim - 1:+.3%}, frames {frames / claim - 1:+.3%}"
+                print(f"{where}: {more}, {again} segments sent again")
+                assert claim <= payload <= claim * (1 + MOST_OVERHEAD) + SEGMENT * again, where
                 assert frames <= getattr(whole[host], f"{way}_bytes")
