@@ -132,6 +132,9 @@ class Hosts:
         ) as job:  # fmt: skip
             try:
                 output, errors = job.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired as error:
+                error.cmd = list(command)  # what the caller knows of it
+                raise
             finally:
                 self._end(job)
         return subprocess.CompletedProcess(command, job.returncode, output, errors)
@@ -167,8 +170,8 @@ def _quantity(name: str, text: str) -> float:
     units = _UNITS[name]
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]+)", text) if isinstance(text, str) else None
     if match is None or match[2] not in units or float(match[1]) == 0:
-        known = ", ".join(f"10{unit}" for unit in units)
-        raise ArgumentError(f"{name}={text!r} must be a number above 0 with a unit: {known}")
+        known = ", ".join(f"1{unit}" for unit in units)
+        raise ArgumentError(f"{name}={text!r} must be above 0 and have a unit, such as {known}")
     return float(match[1]) * units[match[2]]
 
 
@@ -200,7 +203,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("shape", help="2x4 for 2 hosts of 4 ranks")
     parser.add_argument("--rate", default="1gbit", help="of each data link, each way: 100mbit")
     parser.add_argument("--delay", help="of what a host sends: 1ms (the kernel needs netem)")
-    parser.add_argument("--placement", choices=PLACEMENTS, default="block")
+    parser.add_argument("--placement", default=PLACEMENTS[0], help=" or ".join(PLACEMENTS))
     parser.add_argument("--timeout", type=float, help="seconds that the command may take")
     return parser
 

@@ -1,8 +1,8 @@
 """Linux namespaces that live as long as this process: a machine's worth of isolation each.
 
 A ``Room`` has network, host name, processes, System V objects and mounts of its own, among
-them an empty /dev/shm.  It is held by a shell that waits for the end of its standard input,
-which comes when this process closes it or dies, however it dies; the shell is process 1 of
+them an empty /dev/shm.  It is held by a process that waits for the end of its standard input,
+which comes when this process closes it or dies, however it dies; the holder is process 1 of
 the room, so the kernel then ends all processes in it, and with them go its networks and
 mounts.  Nothing has a name that could be left behind.
 """
@@ -33,14 +33,14 @@ for each in all default; do
     file=/proc/sys/net/ipv6/conf/$each/disable_ipv6
     if [ -e $file ]; then echo 1 > $file; fi
 done
-echo "$1" > /proc/sys/kernel/hostname
 ip link set lo up
-echo "$pid"
-exec "$2" -ISc "$3"
+exec "$1" -ISc "$2" "$3" "$pid"
 """
 _HOLD = """
-import signal, sys
+import signal, socket, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+socket.sethostname(sys.argv[1])
+print(sys.argv[2], flush=True)
 sys.stdin.read()
 """
 
@@ -56,10 +56,9 @@ class Room:
         """Raises HostsUnavailable where the kernel, or the lack of a tool, forbids it."""
         self.name = name
         user = [] if outer or os.geteuid() == 0 else ["--user", "--map-root-user"]
-        command = ["unshare", *user, *_NEW, "sh", "-euc", _FURNISH, "sh", name]
-        command += [sys.executable, _HOLD]
+        shell = ["sh", "-euc", _FURNISH, "sh", sys.executable, _HOLD, name]
         self._holder = subprocess.Popen(
-            [*(outer.entrance if outer else ()), *command],
+            [*(outer.entrance if outer else ()), "unshare", *user, *_NEW, *shell],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, start_new_session=True,
         )  # fmt: skip
