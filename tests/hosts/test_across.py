@@ -110,3 +110,12 @@ def test_the_links_carry_what_is_claimed(hosts, per_host, placement, built, prog
                 print(f"{where}: {more}, {again} segments sent again")
                 assert claim <= payload <= claim * (1 + MOST_OVERHEAD) + SEGMENT * again, where
                 assert frames <= getattr(whole[host], f"{way}_bytes")
+
+
+def test_links_are_limited_both_ways(built, program):
+    """Linear all-reduce: rank 0 takes in S from each of three, then sends S to each.  Were only
+    what a host sends limited, it would take S and 3 S; a bound from below holds under any load."""
+    nbytes = 400_000
+    hosts = built(4, 1, "20mbit")
+    told = program(hosts, "times.py", str(nbytes // 4), "3", "linear")
+    assert told["linear"] > 0.95 * 6 * nbytes / hosts.bandwidth
