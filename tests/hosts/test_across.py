@@ -109,6 +109,7 @@ def test_the_links_carry_what_is_claimed(hosts, per_host, placement, built, prog
                 more = f"payload {payload / claim - 1:+.3%}, frames {frames / claim - 1:+.3%}"
                 print(f"{where}: {more}, {again} segments sent again")
                 assert claim <= payload <= claim * (1 + MOST_OVERHEAD) + SEGMENT * again, where
+                assert packets >= claim / SEGMENT, f"{where}: packets that no wire would carry"
                 assert frames <= getattr(whole[host], f"{way}_bytes")
 
 

@@ -163,11 +163,13 @@ def test_nothing_is_left_after_an_exception(entered):
 
 
 def test_a_job_that_takes_too_long_is_ended_whole(built):
+    """What has left its launcher's session too, and no process stays a zombie."""
     hosts = built(2, 2)
     idle = len(inside(namespaces(hosts)))
-    with pytest.raises(subprocess.TimeoutExpired):
-        hosts.mpirun("sleep", "1000", timeout=1)
+    with pytest.raises(subprocess.TimeoutExpired, match="'setsid', 'sleep', '1000'"):
+        hosts.mpirun("setsid", "sleep", "1000", timeout=1)
     assert len(inside(namespaces(hosts))) == idle
+    assert "\tZ" not in hosts._switch.run("grep -h ^State: /proc/[0-9]*/status || true")
     assert hosts.mpirun("true", timeout=30).returncode == 0
 
 
