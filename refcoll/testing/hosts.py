@@ -126,7 +126,7 @@ class Hosts:
         launch = mpirun_command(self.names, self.per_host, placement)
         pipe = subprocess.PIPE if capture else None
         with subprocess.Popen(
-            [*self._switch.entrance, *launch, *located(command)],
+            [*self._switch.entrance, "env", "-C", os.getcwd(), *launch, *located(command)],
             stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
             env={**os.environ, **ENVIRONMENT}, start_new_session=True,
         ) as job:  # fmt: skip

@@ -144,6 +144,11 @@ def test_several_builds_stand_side_by_side(built, entered):
     assert sorted(said) == sorted(other.names)
 
 
+def test_ranks_start_where_the_caller_is(built, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert built(2, 2).mpirun("pwd", timeout=30).stdout.split() == [str(tmp_path)] * 4
+
+
 # ---- what it leaves behind ----------------------------------------------------------------
 
 
