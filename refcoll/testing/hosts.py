@@ -18,21 +18,11 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from itertools import count
-from types import TracebackType
 
 from refcoll.errors import ArgumentError, RefcollError, integer
-from refcoll.testing import network
-from refcoll.testing.mpirun import (
-    AGENT,
-    AGENT_SCRIPT,
-    ENVIRONMENT,
-    PLACEMENTS,
-    located,
-    mpirun_command,
-)
+from refcoll.testing import mpirun, network
 from refcoll.testing.namespaces import HostsUnavailable, Room, require_tools
 from refcoll.testing.network import Traffic
 
@@ -40,10 +30,6 @@ __all__ = ["Hosts", "HostsUnavailable", "Traffic"]
 
 _MOST = 64
 """Hosts, or ranks on each, that one machine is asked to be."""
-_UNITS: Mapping[str, Mapping[str, float]] = {
-    "rate": {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9},
-    "delay": {"us": 10**-6, "ms": 10**-3, "s": 1},
-}
 _BUILDS = count()
 
 
@@ -51,7 +37,7 @@ class Hosts:
     """A context: so many hosts of ``per_host`` ranks each, gone when it ends."""
 
     def __init__(
-        self, hosts: int, per_host: int = 1, rate: str = "1gbit", delay: str | None = None
+        self, hosts: int, per_host: int = 1, rate: str = "100mbit", delay: str | None = None
     ) -> None:
         """``rate`` limits each host's data link, each way; ``delay`` holds up what it sends.
 
@@ -62,10 +48,10 @@ class Hosts:
             if not 1 <= integer(value, name) <= _MOST:
                 raise ArgumentError(f"{name}={value} must be from 1 to {_MOST}")
         self.per_host, self.delay = per_host, delay
-        self.bandwidth = _quantity("rate", rate) / 8
+        self.bandwidth = network.quantity("rate", rate) / 8
         """Bytes of frames per second of each data link, each way."""
         if delay is not None:
-            _quantity("delay", delay)
+            network.quantity("delay", delay)
         build = f"{os.getpid()}-{next(_BUILDS)}"
         self.names = tuple(f"host{k}-{build}" for k in range(hosts))
         self._switch_name = f"switch-{build}"
@@ -86,12 +72,7 @@ class Hosts:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -105,8 +86,10 @@ class Hosts:
         names = network.addresses(self.names, self._switch_name)
         for room in (self._switch, *self._rooms):
             room.write("/dev/shm/names", names)
-            room.write(AGENT, AGENT_SCRIPT)  # Open MPI's daemons want it to be there too
-            room.run(f"mount --bind /dev/shm/names /etc/hosts; chmod +x {AGENT}")
+            room.write(
+                mpirun.AGENT, mpirun.AGENT_SCRIPT
+            )  # Open MPI's daemons want it to be there too
+            room.run(f"mount --bind /dev/shm/names /etc/hosts; chmod +x {mpirun.AGENT}")
         for room in self._rooms:
             self._switch.write(f"/dev/shm/pid-{room.name}", f"{room.pid}\n")
 
@@ -123,12 +106,12 @@ class Hosts:
         subprocess.TimeoutExpired after ``timeout`` seconds, and ArgumentError for another
         placement or where there is no mpirun.  One run at a time.
         """
-        launch = mpirun_command(self.names, self.per_host, placement)
+        launch = mpirun.launch(self.names, self.per_host, placement)
         pipe = subprocess.PIPE if capture else None
         with subprocess.Popen(
-            [*self._switch.entrance, "env", "-C", os.getcwd(), *launch, *located(command)],
+            [*self._switch.entrance, "env", "-C", os.getcwd(), *launch, *mpirun.located(command)],
             stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True,
-            env={**os.environ, **ENVIRONMENT}, start_new_session=True,
+            env={**os.environ, **mpirun.ENVIRONMENT}, start_new_session=True,
         ) as job:  # fmt: skip
             try:
                 output, errors = job.communicate(timeout=timeout)
@@ -141,7 +124,7 @@ class Hosts:
 
     def _end(self, job: subprocess.Popen[str]) -> None:
         """See to it that nothing of a job is left, whether it has ended or not."""
-        with suppress(ProcessLookupError):
+        if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)  # mpirun, and what stands in for ssh
         for room in self._rooms:
             room.clear()
@@ -163,16 +146,6 @@ class Hosts:
         if not 0 <= integer(host, "host") < len(self.names):
             raise ArgumentError(f"host={host} must be from 0 to {len(self.names) - 1}")
         return host
-
-
-def _quantity(name: str, text: str) -> float:
-    """ "100mbit" in bits per second, "1ms" in seconds."""
-    units = _UNITS[name]
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]+)", text) if isinstance(text, str) else None
-    if match is None or match[2] not in units or float(match[1]) == 0:
-        known = ", ".join(f"1{unit}" for unit in units)
-        raise ArgumentError(f"{name}={text!r} must be above 0 and have a unit, such as {known}")
-    return float(match[1]) * units[match[2]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -201,9 +174,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Run a command under mpirun on hosts that this Linux machine is divided into.",
     )
     parser.add_argument("shape", help="2x4 for 2 hosts of 4 ranks")
-    parser.add_argument("--rate", default="1gbit", help="of each data link, each way: 100mbit")
+    parser.add_argument("--rate", default="100mbit", help="of each data link, each way")
     parser.add_argument("--delay", help="of what a host sends: 1ms (the kernel needs netem)")
-    parser.add_argument("--placement", default=PLACEMENTS[0], help=" or ".join(PLACEMENTS))
+    parser.add_argument(
+        "--placement", default=mpirun.PLACEMENTS[0], help=" or ".join(mpirun.PLACEMENTS)
+    )
     parser.add_argument("--timeout", type=float, help="seconds that the command may take")
     return parser
 

@@ -54,7 +54,7 @@ ENVIRONMENT: Mapping[str, str] = {
 }
 
 
-def mpirun_command(names: Sequence[str], per_host: int, placement: str) -> list[str]:
+def launch(names: Sequence[str], per_host: int, placement: str) -> list[str]:
     """mpirun and its options for ``per_host`` ranks on each host.
 
     Raises ArgumentError for another placement, or where there is no mpirun.

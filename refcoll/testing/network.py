@@ -17,8 +17,11 @@ Linux would else hand segments of up to 64 KiB to a virtual link and count each 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+
+from refcoll.errors import ArgumentError
 
 DATA, MANAGEMENT = "data", "management"
 """The networks; on every host, and on the switch, also the interfaces' names."""
@@ -26,7 +29,7 @@ DATA, MANAGEMENT = "data", "management"
 _SUBNETS = {DATA: "10.1", MANAGEMENT: "10.2"}
 _SWITCH = "10.2.255.254"
 _QUEUE = 1 << 26
-"""Bytes that wait for a link before some are lost: so many that none are, and none sent again."""
+"""Bytes that may wait for a link: so many that none are lost there."""
 _LEAST_BURST = 3200
 """Bytes that may pass at once: two frames, or what passes in a millisecond if that is more."""
 
@@ -86,6 +89,22 @@ def addresses(names: Sequence[str], switch: str) -> str:
         lines += [f"{_SUBNETS[MANAGEMENT]}.0.{host} {name}"]
         lines += [f"{_SUBNETS[DATA]}.0.{host} {name}-data"]
     return "".join(f"{line}\n" for line in lines)
+
+
+_UNITS: Mapping[str, Mapping[str, float]] = {
+    "rate": {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9},
+    "delay": {"us": 10**-6, "ms": 10**-3, "s": 1},
+}
+
+
+def quantity(name: str, text: str) -> float:
+    """ "100mbit" in bits per second, "1ms" in seconds."""
+    units = _UNITS[name]
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]+)", text) if isinstance(text, str) else None
+    if match is None or match[2] not in units or float(match[1]) == 0:
+        known = ", ".join(f"1{unit}" for unit in units)
+        raise ArgumentError(f"{name}={text!r} must be above 0 and have a unit, such as {known}")
+    return float(match[1]) * units[match[2]]
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,10 @@ def require_none_soon(wanted):
         ({"hosts": 0}, "hosts=0"),
         ({"hosts": "two"}, "hosts='two'"),
         ({"hosts": 2, "per_host": 100}, "per_host=100"),
-        ({"hosts": 2, "rate": "fast"}, "rate='fast' must be above 0 and have a unit, such as 1bit"),
+        (
+            {"hosts": 2, "rate": "fast"},
+            "rate='fast' must be above 0 and have a unit, such as 1kbit",
+        ),
         ({"hosts": 2, "rate": "0mbit"}, "rate='0mbit'"),
         ({"hosts": 2, "rate": 100}, "rate=100"),
         ({"hosts": 2, "delay": "1mbit"}, "delay='1mbit'"),
