@@ -86,9 +86,7 @@ class Hosts:
         names = network.addresses(self.names, self._switch_name)
         for room in (self._switch, *self._rooms):
             room.write("/dev/shm/names", names)
-            room.write(
-                mpirun.AGENT, mpirun.AGENT_SCRIPT
-            )  # Open MPI's daemons want it to be there too
+            room.write(mpirun.AGENT, mpirun.AGENT_SCRIPT)  # Open MPI's daemons look for it too
             room.run(f"mount --bind /dev/shm/names /etc/hosts; chmod +x {mpirun.AGENT}")
         for room in self._rooms:
             self._switch.write(f"/dev/shm/pid-{room.name}", f"{room.pid}\n")
@@ -176,9 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("shape", help="2x4 for 2 hosts of 4 ranks")
     parser.add_argument("--rate", default="100mbit", help="of each data link, each way")
     parser.add_argument("--delay", help="of what a host sends: 1ms (the kernel needs netem)")
-    parser.add_argument(
-        "--placement", default=mpirun.PLACEMENTS[0], help=" or ".join(mpirun.PLACEMENTS)
-    )
+    parser.add_argument("--placement", default="block", help=" or ".join(mpirun.PLACEMENTS))
     parser.add_argument("--timeout", type=float, help="seconds that the command may take")
     return parser
 
