@@ -1,0 +1,56 @@
+"""A link that is cut in the middle of a collective is an error on every rank, in time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from refcoll.testing.hosts import Hosts
+
+PROGRAM = Path(__file__).parent / "programs" / "endless.py"
+TIMEOUT, GRACE = 3, 5
+"""Seconds that a wait may last, and until all have told so and the job has ended."""
+
+
+@pytest.fixture(scope="module")
+def slow(entered):
+    with entered(Hosts(2, 2, rate="20mbit")) as hosts:
+        yield hosts
+
+
+def under_way(hosts, job):
+    """Wait until messages cross the data links."""
+    start = hosts.traffic()[0].sent_bytes
+    while hosts.traffic()[0].sent_bytes < start + 500_000:
+        assert not job.done(), job.result()
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_a_cut_link_is_an_error_on_every_rank(cut, slow):
+    with ThreadPoolExecutor(1) as background:
+        job = background.submit(slow.mpirun, sys.executable, str(PROGRAM), str(TIMEOUT), timeout=60)
+        under_way(slow, job)
+        slow.cut(cut)
+        at = time.time()
+        run = job.result()
+        ended = time.time()
+    slow.mend(cut)
+    told = sorted(line.split() for line in run.stdout.splitlines() if line.startswith("rank "))
+    assert [line[1] for line in told] == ["0", "1", "2", "3"], run.stdout + run.stderr[-3000:]
+    for _, rank, kind, is_transport_error, _, failed in told:
+        assert is_transport_error == "True", (rank, kind)
+        assert at < float(failed) < at + TIMEOUT + GRACE, (rank, kind)
+    assert run.returncode != 0
+    assert ended < at + TIMEOUT + 2 * GRACE
+
+
+def test_a_mended_link_carries_again(slow):
+    slow.cut(1)
+    slow.mend(1)
+    run = slow.mpirun("refcoll", "verify", "-a", "ring", "-c", "all_gather", timeout=60)
+    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
