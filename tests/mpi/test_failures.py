@@ -17,9 +17,9 @@ import pytest
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("raises", "an accident of the user's own"),
+        ("raises", "process 2 of the job was ended by ValueError: an accident of the user's own"),
         ("never calls", "waited 3."),
-        ("exits", ""),
+        ("exits", "rank 2 has come to the end of its program"),
         ("is killed", ""),
         ("differs", "the ranks did not make the same call"),
     ],

@@ -6,6 +6,7 @@
 
 Words are small MPI messages with a tag of their own.  They are read while a rank waits, so
 one that does not wait, or that is stopped or gone, gives no answer: that is an answer too.
+A process that has come to its end goes on answering until all have (``ending``).
 
 One Control serves all communicators of the same processes, made by one ``connect`` or by
 several, and their parts: words name the communicator by its context (``lanes``).
@@ -29,6 +30,7 @@ from refcoll_mpi import processes
 from refcoll_mpi.processes import Process
 
 _TAG = 1
+ENDED = "has come to the end of its program"
 Word = dict[str, Any]
 
 
@@ -65,6 +67,10 @@ class Control:
         """By context; None is for all of them."""
         self._answers: dict[int, dict[int, Standing | str]] = {}
         """By context, by rank."""
+        self.ended: dict[int, float] = {}
+        """Ranks that have come to their end, and when that was heard."""
+        self.leaving = False
+        """Whether this process has."""
         self._sent: list[tuple[MPI.Request, Any]] = []
         self._lock = Lock()
         self.processes = _seen(comm)
@@ -103,15 +109,15 @@ class Control:
         self._tell(word, ranks)
 
     def failure(self, contexts: Sequence[int]) -> tuple[Failure, bool] | None:
-        """How the first of these has failed, if one has; and whether it is the first."""
+        """How the first of these has failed, if one has; and whether that was said in another
+        one, of which the first is a part."""
         for context in contexts:
             if context in self.failures:
-                return self.failures[context], context == contexts[0]
+                return self.failures[context], context != contexts[0]
         return (self.failures[None], False) if None in self.failures else None
 
     def ask(self, context: int, ranks: Iterable[int]) -> None:
         """Ask ranks where they stand, as those of communicator ``context``."""
-        self._answers[context] = {}
         self._tell({"ask": context}, ranks)
 
     def known(self, context: int, ranks: Sequence[int]) -> Known:
@@ -157,9 +163,13 @@ class Control:
             told = word["where"]
             answer = told if isinstance(told, str) else Standing(told[0], tuple(told[1]), told[2])
             self._answers.setdefault(word["answer"], {})[source] = answer
+            if answer == ENDED:
+                self.ended.setdefault(source, time.monotonic())
 
     def _here(self, context: int) -> Word:
         """Where this process stands, as those of communicator ``context`` want to know."""
+        if self.leaving:
+            return {"where": ENDED}
         if context in self.waits:
             here = self.waits[context].standing()
             return {"where": [here.doing, here.awaits, here.awaited]}

@@ -4,7 +4,8 @@ MPI's finalisation waits for all processes and for messages under way, so a proc
 failed in the middle of a collective would hang there, and those that wait for it with it.
 Once an exception is about to end the process, or a transport has failed and the process
 comes to its end, the whole job is ended with a non-zero status instead, a moment after the
-process has printed what it has to say.
+process has printed what it has to say.  A process that ends in peace first waits for the
+others, and goes on answering them meanwhile (``control``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 import traceback
 from types import TracebackType
 
@@ -19,6 +21,7 @@ from mpi4py import MPI
 
 from refcoll_mpi.control import Failure, controls
 
+_NAP = 0.001
 GRACE = 1.0
 """Seconds in which the other ranks, which mostly fail too, may print what they have to say."""
 
@@ -80,9 +83,26 @@ def failed() -> bool:
 
 
 def _end() -> None:
-    if _State.failed and MPI.COMM_WORLD.size > 1 and not MPI.Is_finalized():
-        sys.stdout.flush()
-        sys.stderr.flush()
+    if MPI.COMM_WORLD.size == 1 or MPI.Is_finalized():
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not _State.failed:
+        _part()
+        return
+    for each in controls():
+        each.flush(GRACE / len(controls()))
+    MPI.COMM_WORLD.Abort(1)
+
+
+def _part() -> None:
+    """Wait for all, as MPI's finalisation does, but answer those that wait for this process:
+    it may have ended before its time."""
+    for each in controls():
+        each.leaving = True
+    left = [each.comm.Ibarrier() for each in controls()]
+    while left:
         for each in controls():
-            each.flush(GRACE / len(controls()))
-        MPI.COMM_WORLD.Abort(1)
+            each.poll()
+        left = [request for request in left if not request.Test()]
+        time.sleep(_NAP if left else 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
@@ -28,7 +30,7 @@ from refcoll.transport import (
 )
 from refcoll.transport import culprit as blame
 from refcoll_mpi import ending, native
-from refcoll_mpi.control import Control, Failure, Wait, control
+from refcoll_mpi.control import ENDED, Control, Failure, Wait, control
 from refcoll_mpi.exchange import Exchange
 from refcoll_mpi.lanes import CONTEXTS, key
 from refcoll_mpi.launcher import require_right_launcher
@@ -39,6 +41,9 @@ from refcoll_mpi.waiting import Patience
 
 SEGMENT_BYTES = 4 << 20
 """Long MPI messages go in parts of this size.  Much shorter parts cost more than they hide."""
+
+_ARRIVING = 1.0
+"""Seconds that what a process sent before its end may take to arrive after word of that."""
 
 
 def connect(
@@ -187,18 +192,26 @@ class MPITransport(Transport):
         """Raise PeerFailedError if one has failed, or the one that is waited for is no more."""
         found = self.control.failure(self._contexts)
         if found is not None:
-            failure, is_ours = found
+            failure, above = found
             meanwhile = f"meanwhile rank {self.rank} waited for {wait.awaited()}"
-            said = f"{'' if is_ours else ABOVE}{failure.reason}; {meanwhile}"
+            said = f"{ABOVE if above else ''}{failure.reason}; {meanwhile}"
             raise PeerFailedError(said).blaming(self._number(failure.culprit))
-        process = self.control.processes[self._roots[wait.peer]]
-        if process and process.ended() and not done():
-            said = f"rank {wait.peer} {process.trouble()}; waited for {wait.awaited()}"
+        gone = self._gone(self._roots[wait.peer])
+        if gone and not done():
+            said = f"rank {wait.peer} {gone}; waited for {wait.awaited()}"
             raise PeerFailedError(said).blaming(wait.peer)
 
-    def ask(self) -> None:
-        """Ask all ranks where they stand."""
-        self.control.ask(self.context, self._roots)
+    def _gone(self, root: int) -> str | None:
+        """What is said of a rank of ``control`` that will do nothing more."""
+        process = self.control.processes[root]
+        if process and process.ended():
+            return process.trouble()
+        heard = self.control.ended.get(root, math.inf)
+        return ENDED if time.monotonic() - heard > _ARRIVING else None
+
+    def ask(self, ranks: Iterable[int]) -> None:
+        """Ask these ranks where they stand."""
+        self.control.ask(self.context, [self._roots[rank] for rank in ranks])
 
     def late(self, wait: Wait, waited: float) -> DeadlineError:
         """What to raise after waiting in vain."""

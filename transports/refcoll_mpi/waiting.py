@@ -21,6 +21,8 @@ _BUSY = 1e-4
 _LONG = 1e-3
 _GRACE = 1.0
 """Seconds before its time is up in which a rank asks the others where they stand."""
+_PING = 1.0
+"""Seconds after which it asks the one that it waits for, and again after twice as long, ..."""
 _LOOK = 0.02
 """Seconds between looks whether the others are still there."""
 _NAP = 5e-5
@@ -74,7 +76,7 @@ class Patience:
         long: Callable[[], object] | None,
     ) -> None:
         end = self._end
-        asks, looks = timeout - min(_GRACE, timeout / 2), _LOOK
+        asks, looks, pings = timeout - min(_GRACE, timeout / 2), _LOOK, _PING
         with end.control.waiting(end.context, wait):
             while not done():
                 end.meanwhile()
@@ -85,9 +87,12 @@ class Patience:
                 if waited > looks:
                     looks = waited + _LOOK
                     end.require_peers(wait, done)
+                if waited > pings:
+                    pings *= 2
+                    end.ask([wait.peer])  # it may have come to its end
                 if waited > asks:
                     asks = math.inf
-                    end.ask()
+                    end.ask(range(end.size))
                 if waited > timeout and not done():
                     raise end.late(wait, waited)
                 if threading.active_count() > 1:
