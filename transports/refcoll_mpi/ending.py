@@ -28,6 +28,8 @@ GRACE = 1.0
 
 class _State:
     watching = False
+    process = 0
+    """Which: a forked child is none of the job's."""
     failed = False
 
 
@@ -35,7 +37,7 @@ def watch() -> None:
     """See to it that a failure ends the job.  May be called again."""
     if _State.watching:
         return
-    _State.watching = True
+    _State.watching, _State.process = True, os.getpid()
     atexit.register(_end)
     previous = sys.excepthook
 
@@ -83,7 +85,7 @@ def failed() -> bool:
 
 
 def _end() -> None:
-    if MPI.COMM_WORLD.size == 1 or MPI.Is_finalized():
+    if os.getpid() != _State.process or MPI.Is_finalized() or MPI.COMM_WORLD.size == 1:
         return
     sys.stdout.flush()
     sys.stderr.flush()
