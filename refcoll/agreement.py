@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refcoll.errors import DeadlineError, DisagreementError, RefcollError, TransportError
+from refcoll.interpreters.execute import remedy
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
 
 Record: TypeAlias = Mapping[str, object]
@@ -139,11 +140,10 @@ class Agreement:
             exchange.start()
             came = [exchange.wait(index, timeout).copy() for index in range(receives)]
             exchange.release(timeout)
-        except DeadlineError as error:
-            late = "not all ranks made this call in time: "
-            raise error.told(f"{late}in {self._title}, {error}") from None
         except TransportError as error:
-            raise error.told(f"in {self._title}: {error}") from None
+            late = isinstance(error, DeadlineError)
+            why = "not all ranks made this call in time: " if late else ""
+            raise error.told(f"{why}in {self._title}: {error.message}", remedy(error)) from None
         return came
 
 

@@ -103,9 +103,10 @@ class _Exchange(Exchange):
             came = self._inner.wait(index, timeout)
         except TransportError as error:
             size = f"{receive.nbytes} bytes, and {HEADER} for its checksum"
-            told = error.told(f"{error} (a message of {size})")
-            known = isinstance(error, (DeadlineError, PeerFailedError))
-            raise told.blaming(error.culprit if known else receive.source) from None
+            told = error.told(f"{error.message} (a message of {size})")
+            if not isinstance(error, (DeadlineError, PeerFailedError)):
+                told.culprit = receive.source
+            raise told from None
         self._require_right(came, index)
         data = came[HEADER:]
         if receive.view is None:
@@ -127,15 +128,16 @@ class _Exchange(Exchange):
         head = came[:HEADER].view(_HEAD)[0]
         wrong = None
         if int(head["crc"]) != _crc(came):
-            wrong = "was changed on its way: its checksum is wrong"
+            wrong = "changed on its way: its checksum is wrong"
         elif int(head["number"]) < expected:
-            wrong = f"came where message {expected} was due: it was repeated, or came late"
+            wrong = f"where message {expected} was due: it was repeated, or came late"
         elif int(head["number"]) > expected:
-            wrong = f"came where message {expected} was due, which was lost or overtaken"
+            wrong = f"where message {expected} was due, which was lost or overtaken"
         if wrong is not None:
             number = expected if "changed" in wrong else int(head["number"])
-            said = f"message {number} from rank {source}, of {nbytes} bytes, {wrong}"
-            raise CorruptionError(said).blaming(source)
+            got = f"rank {self._end.rank} got message {number} from rank {source}"
+            said = f"{got}, of {nbytes} bytes, {wrong}"
+            raise CorruptionError(said, culprit=source)
 
 
 def _crc(frame: Bytes) -> int:

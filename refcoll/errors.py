@@ -23,19 +23,21 @@ class DisagreementError(RefcollError):
 
 
 class TransportError(RefcollError):
-    """A message was lost, late, changed, of the wrong size, or its sender is gone."""
+    """A message was lost, late, changed, of the wrong size, or its sender is gone.
 
-    culprit: int | None = None
-    """The rank at which it went wrong, where that is known."""
+    ``message`` says what; ``way``, at the end, how that came about and what to do.
+    """
 
-    def blaming(self, culprit: int | None) -> Self:
-        """This error, with its culprit."""
+    def __init__(self, message: str, way: str = "", culprit: int | None = None) -> None:
+        super().__init__(f"{message}; {way}" if way else message)
+        self.message, self.way = message, way
         self.culprit = culprit
-        return self
+        """The rank of the communicator at which it went wrong, where that is known."""
 
-    def told(self, message: str) -> Self:
+    def told(self, message: str, remedy: str = "") -> Self:
         """The same in more words."""
-        return type(self)(message).blaming(self.culprit)
+        way = "; ".join(each for each in (self.way, remedy) if each)
+        return type(self)(message, way, self.culprit)
 
 
 class DeadlineError(TransportError, TimeoutError):

@@ -76,26 +76,25 @@ class CollectivePlan:
     def run(self, timeout: float | None = None) -> Any:
         """Do it once; returns the result as the communicator's method does."""
         comm = self._comm
-        limit = comm._limit(timeout)
+        limit, watching = comm._limit(timeout), comm.watching
         if comm._order.idle:
-            return comm._guarded(self._run, limit)
-        return comm._do(lambda: self._run(limit))
+            return comm._guarded(self._run, limit, watching)
+        return comm._do(lambda: self._run(limit, watching))
 
     def __repr__(self) -> str:
         return f"<CollectivePlan {self._plan.program.title}>"
 
     def start(self, timeout: float | None = None) -> Handle[Any]:
         """Do it in the background; ``wait()`` of the handle returns the result."""
-        limit = self._comm._limit(timeout)
-        return self._comm._begin(lambda: self._run(limit))
+        limit, watching = self._comm._limit(timeout), self._comm.watching
+        return self._comm._begin(lambda: self._run(limit, watching))
 
-    def _run(self, limit: float) -> Array | None:
-        watch = self._comm.watching
-        entered = 0.0 if watch is None else time.monotonic()
+    def _run(self, limit: float, watching: Sequence[Watch]) -> Array | None:
+        entered = time.monotonic() if watching else 0.0
         try:
             self._load()
             self._execute(limit)
-            if watch is not None:
+            for watch in watching:
                 watch.note(self._plan.program, self.number, False, entered)
             return self._store()
         except BaseException as error:  # a user's operator may raise anything, on one rank only
@@ -128,8 +127,8 @@ class Group:
         self._sequence = 0
         self._failure: BaseException | None = None
         self._closed = False
-        self.watching: Watch | None = None
-        """What notes calls, if anything does."""
+        self.watching: tuple[Watch, ...] = ()
+        """What notes calls that are asked for."""
         self.unheard: BaseException | None = None
         """What went wrong in the background, and no ``wait`` has raised, once it is closed."""
 
@@ -274,15 +273,15 @@ class Group:
     ) -> Any:
         """Plan one call, or find its plan, and run it, now or in the background."""
         request = Request(collective=collective, nodes=self.nodes, tuning=self.tuning, **arguments)
-        sequence = self._next()
+        sequence, watching = self._next(), self.watching
 
         def whole() -> Array | None:
             entered = time.monotonic()
             call, said = self._agreed(request, sequence, timeout, check, async_op, once=True)
             try:
                 result = self._one_off.run(call, said, sequence, self._limit(timeout))
-                if self.watching is not None:
-                    self.watching.note(call.program, sequence, check, entered)
+                for watch in watching:
+                    watch.note(call.program, sequence, check, entered)
                 return result
             except BaseException as error:  # see CollectivePlan._run
                 self._abort(error)
@@ -376,10 +375,16 @@ class Group:
 
     def _abort(self, error: BaseException) -> None:
         """Let the others, who may be waiting for this rank, know that it has failed."""
-        gave_up = isinstance(error, TransportError)
-        said = f"gave up: {error}" if gave_up else f"failed: {type(error).__name__}: {error}"
-        guilty = error.culprit if isinstance(error, TransportError) else self.rank
+        guilty: int | None = self.rank
+        said = f"failed: {_described(error)}"
+        if isinstance(error, TransportError):
+            said, guilty = f"gave up: {error}", error.culprit
         self.transport.abort(f"rank {self.rank} {said}", guilty)
+
+
+def _described(error: BaseException) -> str:
+    """As in "ValueError: what it says"."""
+    return f"{type(error).__name__}{f': {error}' if str(error) else ''}"
 
 
 def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:

@@ -62,13 +62,17 @@ def spawn(
         if comm.unheard is not None:
             errors.setdefault(comm.rank, comm.unheard)
     if errors:
-        raise _first_cause(errors)
+        raise _first_cause(errors, size)
     return results
 
 
-def _first_cause(errors: dict[int, BaseException]) -> BaseException:
+def _first_cause(errors: dict[int, BaseException], size: int) -> BaseException:
     """The error to report: rather one that is not just another rank's, seen from afar."""
     order = sorted(errors, key=lambda r: isinstance(errors[r], (PeerFailedError, PoisonedError)))
-    error = errors[order[0]]
-    error.add_note(f"raised on rank {order[0]}; ranks that failed: {sorted(errors)}")
+    error, first = errors[order[0]], order[0]
+    all_exit = len(errors) == size and all(isinstance(e, SystemExit) for e in errors.values())
+    if isinstance(error, SystemExit) and not all_exit:
+        said = f"rank {first} has ended by {error!r}, and not all others have"
+        error = PeerFailedError(said, culprit=first)  # or the process might end with status 0
+    error.add_note(f"raised on rank {first}; ranks that failed: {sorted(errors)}")
     return error

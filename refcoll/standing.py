@@ -9,11 +9,10 @@ that does not answer, or of which something worse is known, is where the chain e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-SILENT = "gives no answer: it is busy elsewhere, stopped or gone"
 _CIRCLE = "a message between them was lost, or they are in different calls"
 ABOVE = "in the communicator that this one was split from, "
 """How to begin, in a part, what a rank of the whole has said."""
@@ -26,42 +25,65 @@ class Standing:
     """Where a rank stands while it waits."""
 
     doing: str
-    """The call and the step, in words."""
+    """The call and the step, in words; a comma comes between them."""
     awaits: tuple[int, ...]
-    """The ranks for which it waits."""
+    """The ranks for which it waits, numbered as where they are told of."""
     awaited: str
-    """What it waits for, in words."""
-
-    def elsewhere(self) -> str:
-        """What to say of it to those who wait for it in another communicator."""
-        return f"is in {self.doing} of another communicator, where it waits for {self.awaited}"
+    """What it waits for, in words; {} stands for these ranks."""
+    elsewhere: bool = False
+    """Whether that is in another communicator."""
 
 
 Known: TypeAlias = Mapping[int, Standing | str]
 """What is known of other ranks: where they wait, or what else is the matter, in words that go
 on from "rank 2".  A rank that is not there has given no answer."""
+Name: TypeAlias = Callable[[int], str]
+"""What a rank is called; negative ones are not of this communicator."""
 
 
-def culprit(rank: int, awaits: Sequence[int], known: Known) -> tuple[int | None, str]:
+def named(rank: int) -> str:
+    """What a rank is called where there is but one numbering."""
+    return f"rank {rank}"
+
+
+def filled(awaited: str, ranks: Sequence[int], name: Name = named) -> str:
+    """What is waited for, with the ranks in their place."""
+    return awaited.replace("{}", " and ".join(map(name, ranks)))
+
+
+def silent(why: str = "") -> str:
+    """What to say of a rank that has given no answer."""
+    return f"gives no answer: it is {why or 'busy elsewhere, stopped, gone or out of reach'}"
+
+
+def culprit(rank: int, mine: Standing, known: Known, name: Name = named) -> tuple[int | None, str]:
     """The rank for which ``rank``, in the end, waits, and the way there in words.
 
-    None where ranks wait for one another in a circle.
+    None where ranks wait for one another in a circle, or for one that is not of them.
     """
     told: list[str] = []
-    seen = [rank]
+    seen, awaits = [rank], mine.awaits
     while awaits:
         peer = _most_telling(awaits, known)
         if peer in seen:
-            circle = ", ".join(map(str, seen[seen.index(peer) :]))
-            said = f"so ranks {circle} wait for one another: {_CIRCLE}"
-            return None, "; ".join([*_ends(told), said])
-        found = known.get(peer, SILENT)
+            circle = ", ".join(map(name, seen[seen.index(peer) :]))
+            return None, "; ".join([*_ends(told), f"so {circle} wait for one another: {_CIRCLE}"])
+        found = known.get(peer, silent())
         if isinstance(found, str):
-            return peer, "; ".join([*_ends(told), f"rank {peer} {found}"])
-        told.append(f"rank {peer} itself waits for {found.awaited}, in {found.doing}")
+            return (peer if peer >= 0 else None), "; ".join([*_ends(told), f"{name(peer)} {found}"])
+        told.append(f"{name(peer)} itself {_where(found, mine, name)}")
         seen.append(peer)
         awaits = found.awaits
     return None, "; ".join(_ends(told))  # the last of them has just got what it waited for
+
+
+def _where(found: Standing, mine: Standing, name: Name) -> str:
+    waits = f"waits for {filled(found.awaited, found.awaits, name)}"
+    if found.elsewhere:
+        return f"{waits}, in {found.doing} of another communicator"
+    call, _, step = found.doing.rpartition(", ")
+    same = call and call == mine.doing.rpartition(", ")[0]
+    return f"{waits}, in {step if same else found.doing}"
 
 
 def _most_telling(awaits: Sequence[int], known: Known) -> int:

@@ -1,7 +1,7 @@
 """Who came late, and how long the others waited for it.
 
     with comm.watch() as seen:
-        ...                             # calls and runs of plans
+        ...                             # calls and runs of plans of this communicator
     print(seen.report())                # collective
 
 A rank's time in a call is waiting, as far as it would have been there too if messages took no
@@ -112,6 +112,12 @@ class Stragglers:
         worst = self.worst
         place = f"number {self.calls.index(worst) + 1} of {len(self.calls)} calls"
         lines = [f"{worst} (in {place}, {worst.title})"]
+        latest = max(self.ranks, key=lambda each: each.late)
+        if latest.rank != worst.late_rank or latest.last > 1:
+            lines.append(
+                f"rank {latest.rank} entered last in {latest.last} of {len(self.calls)} calls, "
+                f"{_said(latest.late)} late in all"
+            )
         if self.clock_error:
             lines.append(
                 f"times of different nodes are compared to within {_said(self.clock_error)}"
@@ -133,7 +139,7 @@ class Watch:
         self._noted: list[tuple[Program, int, bool, float, float]] = []
 
     def __enter__(self) -> Self:
-        self._comm.watching = self
+        self._comm.watching = (*self._comm.watching, self)
         return self
 
     def __exit__(
@@ -142,7 +148,7 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._comm.watching = None
+        self._comm.watching = tuple(each for each in self._comm.watching if each is not self)
 
     def note(self, program: Program, number: int, compared: bool, entered: float) -> None:
         """A call has ended; ``compared`` says whether all ranks have met in it."""
@@ -151,19 +157,28 @@ class Watch:
     def report(self) -> Stragglers:
         """What all ranks have noted.  Collective: all of them call it.
 
-        Raises ArgumentError where nothing was noted, and DisagreementError where ranks have
-        made different numbers of calls.
+        Calls in the background are waited for.  Raises ArgumentError where nothing was noted,
+        and DisagreementError where ranks have noted different numbers of calls.
         """
-        comm = self._comm
-        ahead, error = comm._do(lambda: offsets(comm))
-        mine = np.array([each[3:] for each in self._noted]).reshape(-1, 2) - ahead[comm.rank]
-        everyone = comm.plan("all_gather", mine).run()
-        if not self._noted:
+        comm, watching = self._comm, self._comm.watching
+        comm.watching = ()
+        try:
+            return comm._do(self._report)
+        finally:
+            comm.watching = watching
+
+    def _report(self) -> Stragglers:
+        comm, noted = self._comm, self._noted
+        said = {"collective": "report", "watched calls": len(noted)}
+        comm.agreement.require(said, None, comm.timeout, comm._next())
+        if not noted:
             raise ArgumentError("no calls were made while watched: put them in `with comm.watch()`")
-        times = everyone.reshape(comm.size, len(self._noted), 2)
+        ahead, error = offsets(comm)
+        mine = np.array([each[3:] for each in noted]) - ahead[comm.rank]
+        times = comm.plan("all_gather", mine).run().reshape(comm.size, len(noted), 2)
         calls = [
             call_times(program, number, compared, times[:, i, 0].tolist(), times[:, i, 1].tolist())
-            for i, (program, number, compared, _, _) in enumerate(self._noted)
+            for i, (program, number, compared, _, _) in enumerate(noted)
         ]
         return Stragglers(tuple(calls), error)
 

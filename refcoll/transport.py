@@ -62,7 +62,7 @@ from refcoll.errors import (
     TransportError,
 )
 from refcoll.launching import launched_size, launcher
-from refcoll.standing import ABOVE, Known, Standing, culprit
+from refcoll.standing import ABOVE, Known, Standing, culprit, filled, named, silent
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 Lent: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -184,7 +184,10 @@ __all__ = [
     "Transport",
     "TransportError",
     "culprit",
+    "filled",
     "idle",
     "launched_size",
     "launcher",
+    "named",
+    "silent",
 ]

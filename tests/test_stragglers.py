@@ -77,6 +77,14 @@ def test_sums_over_calls():
     assert rest[-1].split() == ["2", "2", "1.25", "s", "500", "ms", "1.75", "s"]
 
 
+def test_a_rank_that_is_late_again_and_again_is_told_of_too():
+    often = [times("all_reduce", "ring", [at, at + 0.5, at], [at + 1] * 3) for at in range(4)]
+    once = times("all_reduce", "ring", [4, 4, 4.75], [5, 5, 5])
+    said = str(Stragglers((*often, once), 0)).splitlines()
+    assert said[0].startswith("rank 2 entered 750 ms after the median")
+    assert said[1] == "rank 1 entered last in 4 of 5 calls, 2 s late in all"
+
+
 def test_the_clock_error_is_told():
     call = times("all_reduce", "ring", [0, 1], [2, 2])
     assert "compared to within 3 ms" in str(Stragglers((call,), 0.003))
@@ -169,10 +177,42 @@ def test_different_numbers_of_calls_are_told():
                 plan.run()
         if comm.rank == 1:
             plan.run()
-        with pytest.raises(DisagreementError):
+        with pytest.raises(DisagreementError) as caught:
             seen.report()
+        assert "rank 0: collective=report, watched calls=2" in str(caught.value)
+        assert "rank 1: collective=report, watched calls=1" in str(caught.value)
 
     refcoll.spawn(2, body, timeout=5)
+
+
+def test_calls_in_the_background_are_counted_where_they_were_asked_for():
+    def body(comm):
+        with comm.watch() as seen:
+            handles = [comm.all_reduce(np.ones(1000), async_op=True) for _ in range(5)]
+            if comm.rank == 1:
+                time.sleep(0.1)
+        comm.all_reduce(np.ones(3), async_op=True)
+        found = seen.report()  # waits for them
+        for handle in handles:
+            handle.wait()
+        return len(found.calls)
+
+    assert refcoll.spawn(3, body) == [5] * 3
+
+
+def test_watches_within_watches():
+    def body(comm):
+        plan = comm.plan("all_reduce", np.ones(3))
+        with comm.watch() as outer:
+            plan.run()
+            with comm.watch() as inner:
+                plan.run()
+                plan.run()
+                assert len(inner.report().calls) == 2  # itself unwatched
+            plan.run()
+        return len(outer.report().calls), len(inner.report().calls)
+
+    assert refcoll.spawn(2, body) == [(4, 2)] * 2
 
 
 @pytest.mark.parametrize("nodes", [((0, 1), (2, 3)), ((0, 3), (1,), (2,))])

@@ -65,7 +65,7 @@ class Stage:
             if receive is None:
                 raise
             late = isinstance(error, DeadlineError)
-            raise error.told(f"{error} ({self.where(receive, late)})") from None
+            raise error.told(f"{error.message} ({self.where(receive, late)})") from None
 
     def where(self, awaited: int, late: bool) -> str:
         """What receive ``awaited`` is of, and, where it is ``late``, how much of that has come."""

@@ -55,6 +55,7 @@ class Plan:
         self._loads = compiler.vector.rest()
         for stage in self.stages:
             stage.prepare(transport, channel)
+        self._runs = 0
         self._stage: Stage | None = None
         """The one under way."""
         self._doing = self.doing
@@ -78,18 +79,25 @@ class Plan:
         at = "before its first step"
         if self._stage is not None:
             at = f"step {self._stage.number + 1} of {self.stages[-1].number + 1}"
-        return f"{self.program.title} (call {self._channel}), {at}"
+        again = f", run {self._runs}" if self._runs > 1 else ""
+        return f"{self.program.title} (call {self._channel}{again}), {at}"
 
     def _run_all(self, timeout: float) -> None:
         for to, taken in self._loads:
             np.copyto(to, taken)
         self.transport.doing = self._doing
+        self._runs += 1
         try:
             for stage in self.stages:
                 self._stage = stage
                 stage.run(timeout)
         except TransportError as error:
-            remedy = "; see that rank's output, or allow more time by timeout="
-            remedy = remedy if isinstance(error, DeadlineError) else ""
-            where = f"{self.doing()}, on rank {self.transport.rank}"
-            raise error.told(f"{where}: {error}{remedy}") from None
+            raise error.told(f"{self.doing()}: {error.message}", remedy(error)) from None
+
+
+def remedy(error: TransportError) -> str:
+    """What to do, for a wait that was in vain."""
+    if not isinstance(error, DeadlineError):
+        return ""
+    see = "" if error.culprit is None else f"see the output of rank {error.culprit}, or "
+    return f"{see}allow more time by timeout="

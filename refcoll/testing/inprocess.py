@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -31,8 +31,15 @@ from refcoll.transport import (
     Transport,
     TransportError,
     culprit,
+    filled,
     idle,
+    named,
+    silent,
 )
+
+
+def _name(rank: int) -> str:
+    return named(rank) if rank >= 0 else "a rank that is not of this communicator"
 
 
 @dataclass(eq=False)
@@ -52,6 +59,9 @@ class _Wait:
 
     def standing(self) -> Standing:
         return Standing(self.end.doing(), tuple(self.peers()), self.awaited())
+
+    def said(self) -> str:
+        return filled(self.awaited(), self.peers())
 
 
 @dataclass(eq=False)
@@ -152,8 +162,17 @@ class World:
             elif here:
                 found[rank] = here[0].standing()
             elif waits:
-                found[rank] = waits[0].standing().elsewhere()
+                found[rank] = self._elsewhere(waits[0])
+            elif rank != asking:
+                found[rank] = silent("busy elsewhere, and waits for nobody")
         return found
+
+    def _elsewhere(self, wait: _Wait) -> Standing:
+        """A wait in another world, with the ranks that are awaited numbered as here."""
+        people = [wait.end.world.desks[peer].waits for peer in wait.peers()]
+        here = [id(desk.waits) for desk in self.desks]
+        numbers = (here.index(id(each)) if id(each) in here else -1 for each in people)
+        return replace(wait.standing(), awaits=tuple(numbers), elsewhere=True)
 
     def _wake(self) -> None:
         for desk in self.desks:
@@ -236,7 +255,7 @@ class _Exchange:
         self._wait_for(
             lambda: key in self._desk.letters,
             lambda: [receive.source],
-            lambda: f"{receive.nbytes} bytes from rank {receive.source}",
+            lambda: f"{receive.nbytes} bytes from {{}}",
             timeout,
         )
         letter = self._desk.take(key)
@@ -264,7 +283,7 @@ class _Exchange:
         self._wait_for(
             lambda: all(letter.taken for letter in self._posted),
             self._not_taken,
-            lambda: f"ranks {self._not_taken()} to receive what was sent to them",
+            self._sent,
             timeout,
         )
 
@@ -277,6 +296,10 @@ class _Exchange:
     def _not_taken(self) -> list[int]:
         pairs = zip(self._sends, self._posted, strict=True)
         return sorted({send.to for send, letter in pairs if not letter.taken})
+
+    def _sent(self) -> str:
+        nbytes = sum(send.view.nbytes for send in self._sends)
+        return f"{{}} to receive {nbytes} bytes that were sent"
 
     def _wait_for(
         self,
@@ -297,14 +320,12 @@ class _Exchange:
                 if condition():
                     return
                 if self._world.failure is not None:
-                    raise PeerFailedError(
-                        f"{self._world.failure}; meanwhile rank {self._rank} waited for "
-                        f"{wait.awaited()}"
-                    ).blaming(self._world.culprit)
+                    meanwhile = f"meanwhile rank {self._rank} waited for {wait.said()}"
+                    raise PeerFailedError(self._world.failure, meanwhile, self._world.culprit)
                 gone = [peer for peer in wait.peers() if self._world.desks[peer].gone]
                 if gone:
-                    said = f"rank {gone[0]} has ended; waited for {wait.awaited()}"
-                    raise PeerFailedError(said).blaming(gone[0])
+                    said = f"rank {self._rank} waited for {wait.said()}"
+                    raise PeerFailedError(said, f"rank {gone[0]} has ended", gone[0])
                 waited = time.monotonic() - started
                 if waited >= timeout:
                     raise self._late(wait, waited)
@@ -316,9 +337,10 @@ class _Exchange:
                 self._take(letter)
 
     def _late(self, wait: _Wait, waited: float) -> DeadlineError:
-        guilty, way = culprit(self._rank, wait.peers(), self._world.known(self._rank))
-        said = f"rank {self._rank} waited {waited:.1f} s for {wait.awaited()}; {way}"
-        return DeadlineError(said).blaming(guilty)
+        known = self._world.known(self._rank)
+        guilty, way = culprit(self._rank, wait.standing(), known, _name)
+        said = f"rank {self._rank} waited {waited:.1f} s for {wait.said()}"
+        return DeadlineError(said, way, guilty)
 
     def _early(self) -> list[_Letter]:
         """What has come for receives behind the one that is waited for."""

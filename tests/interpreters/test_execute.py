@@ -387,6 +387,6 @@ def test_an_error_says_where():
     made = from_steps("all_reduce", steps, 2, name="mine")
     with pytest.raises(
         TransportError,
-        match=r"all_reduce by mine on 2 ranks \(call \d+\), step 2 of 2, on rank 0: ",
+        match=r"all_reduce by mine on 2 ranks \(call \d+\), step 2 of 2: rank 0 ",
     ):
         run(made, [np.zeros(10)] * 2)

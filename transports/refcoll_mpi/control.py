@@ -18,14 +18,14 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
-from refcoll.transport import Known, Standing
+from refcoll.transport import Known, Standing, silent
 from refcoll_mpi import processes
 from refcoll_mpi.processes import Process
 
@@ -36,15 +36,21 @@ Word = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Wait:
-    """What this process waits for in one communicator; ``peer`` is a rank of that one."""
+    """What this process waits for in one communicator; ``peer`` is a rank of that one, and
+    ``root`` the same as a rank of the Control."""
 
     doing: Callable[[], str]
     peer: int
     awaited: Callable[[], str]
+    root: int
 
     def standing(self) -> Standing:
-        """It as others are told."""
+        """It as others of that communicator are told."""
         return Standing(self.doing(), (self.peer,), self.awaited())
+
+    def elsewhere(self) -> Standing:
+        """It as those of another one are told."""
+        return Standing(self.doing(), (self.root,), self.awaited(), elsewhere=True)
 
 
 @dataclass(frozen=True)
@@ -108,13 +114,12 @@ class Control:
         word = {"failed": context, "reason": failure.reason, "culprit": failure.culprit}
         self._tell(word, ranks)
 
-    def failure(self, contexts: Sequence[int]) -> tuple[Failure, bool] | None:
-        """How the first of these has failed, if one has; and whether that was said in another
-        one, of which the first is a part."""
-        for context in contexts:
+    def failure(self, contexts: Sequence[int]) -> tuple[Failure, int | None] | None:
+        """How the first of these that has failed did, if one has; and which one that is."""
+        for context in (*contexts, None):
             if context in self.failures:
-                return self.failures[context], context != contexts[0]
-        return (self.failures[None], False) if None in self.failures else None
+                return self.failures[context], context
+        return None
 
     def ask(self, context: int, ranks: Iterable[int]) -> None:
         """Ask ranks where they stand, as those of communicator ``context``."""
@@ -122,14 +127,20 @@ class Control:
 
     def known(self, context: int, ranks: Sequence[int]) -> Known:
         """What has been answered since, and what the system tells of processes of this node,
-        by number in ``ranks``."""
+        by number in ``ranks``; -1 - r for a rank r that is not there."""
         answers = self._answers.get(context, {})
         found: dict[int, Standing | str] = {}
         for number, rank in enumerate(ranks):
-            process = self.processes[rank]
-            trouble = process.trouble() if process else None
-            if trouble or rank in answers:
-                found[number] = trouble or answers[rank]
+            process, answer = self.processes[rank], answers.get(rank)
+            if process and (trouble := process.trouble()):
+                found[number] = trouble
+            elif isinstance(answer, Standing) and answer.elsewhere:
+                here = (ranks.index(r) if r in ranks else -1 - r for r in answer.awaits)
+                found[number] = replace(answer, awaits=tuple(here))
+            elif answer is not None:
+                found[number] = answer
+            elif process:
+                found[number] = silent(f"busy elsewhere, and waits for nobody ({process} runs)")
         return found
 
     def forget(self, context: int) -> None:
@@ -161,7 +172,7 @@ class Control:
             self._tell({"answer": word["ask"], **self._here(word["ask"])}, [source])
         else:
             told = word["where"]
-            answer = told if isinstance(told, str) else Standing(told[0], tuple(told[1]), told[2])
+            answer = told if isinstance(told, str) else _standing(told)
             self._answers.setdefault(word["answer"], {})[source] = answer
             if answer == ENDED:
                 self.ended.setdefault(source, time.monotonic())
@@ -171,10 +182,14 @@ class Control:
         if self.leaving:
             return {"where": ENDED}
         if context in self.waits:
-            here = self.waits[context].standing()
-            return {"where": [here.doing, here.awaits, here.awaited]}
-        elsewhere = [wait.standing().elsewhere() for wait in list(self.waits.values())]
-        return {"where": elsewhere[0] if elsewhere else "is about to go on"}
+            return {"where": astuple(self.waits[context].standing())}
+        elsewhere = [wait.elsewhere() for wait in list(self.waits.values())]
+        return {"where": astuple(elsewhere[0]) if elsewhere else "is about to go on"}
+
+
+def _standing(told: Sequence[Any]) -> Standing:
+    doing, awaits, awaited, elsewhere = told
+    return Standing(doing, tuple(awaits), awaited, elsewhere)
 
 
 def _done(request: MPI.Request) -> bool:

@@ -19,8 +19,12 @@ from types import TracebackType
 
 from mpi4py import MPI
 
+from refcoll.transport import PeerFailedError, RefcollError
+from refcoll.transport import __file__ as contract
 from refcoll_mpi.control import Failure, controls
 
+_OURS = tuple(f"{os.path.dirname(os.path.abspath(file))}{os.sep}" for file in (contract, __file__))
+"""Where refcoll's own files are."""
 _NAP = 0.001
 GRACE = 1.0
 """Seconds in which the other ranks, which mostly fail too, may print what they have to say."""
@@ -31,6 +35,9 @@ class _State:
     process = 0
     """Which: a forked child is none of the job's."""
     failed = False
+    told = False
+    reason = ""
+    """The first that was given; told at the end if nothing else has been."""
 
 
 def watch() -> None:
@@ -47,6 +54,7 @@ def watch() -> None:
         else:
             previous(kind, error, trace)
         fail()
+        _State.told = True
         _tell(error)
         _end()  # now: what else runs at exit may wait for other ranks
 
@@ -55,28 +63,43 @@ def watch() -> None:
 
 def _tell(error: BaseException) -> None:
     """Let those who wait for this process know at once."""
-    rank = MPI.COMM_WORLD.rank
+    said = f"was ended by {type(error).__name__}{f': {error}' if str(error) else ''}"
     for each in controls():
-        said = f"process {rank} of the job was ended by {type(error).__name__}: {error}"
         each.fail(None, Failure(said, each.comm.rank), range(each.comm.size))
 
 
 def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """The traceback in one piece, so that those of several ranks do not mix."""
+    """The traceback in one piece, so that those of several ranks do not mix.
+
+    Of an error that refcoll raises on purpose, only the caller's lines; and of one that only
+    says that another rank has failed, only the last.
+    """
     prefix = f"[rank {MPI.COMM_WORLD.rank}] "
-    lines = "".join(traceback.format_exception(kind, error, trace)).splitlines()
+    if isinstance(error, PeerFailedError):
+        text = "".join(traceback.format_exception_only(error))
+    elif isinstance(error, RefcollError):
+        calls = [each for each in traceback.extract_tb(trace) if not _is_ours(each.filename)]
+        lines = ["Traceback (most recent call last):\n", *traceback.format_list(calls)]
+        text = "".join([*lines, *traceback.format_exception_only(error)])
+    else:
+        text = "".join(traceback.format_exception(kind, error, trace))
     sys.stderr.flush()
-    os.write(2, "".join(f"{prefix}{line}\n" for line in lines).encode())
+    os.write(2, "".join(f"{prefix}{line}\n" for line in text.splitlines()).encode())
 
 
-def fail() -> None:
+def _is_ours(filename: str) -> bool:
+    return any(filename.startswith(folder) for folder in _OURS)
+
+
+def fail(reason: str = "") -> None:
     """From now on the end of this process ends the job."""
     _State.failed = True
+    _State.reason = _State.reason or reason
 
 
 def forgive() -> None:
     """What failed was meant to: the end of this process is as good as any."""
-    _State.failed = False
+    _State.failed, _State.reason = False, ""
 
 
 def failed() -> bool:
@@ -92,6 +115,10 @@ def _end() -> None:
     if not _State.failed:
         _part()
         return
+    if not _State.told:
+        why = _State.reason or "a message is still under way"
+        said = f"refcoll: the job ends with status 1, because earlier {why}"
+        os.write(2, f"[rank {MPI.COMM_WORLD.rank}] {said}\n".encode())
     for each in controls():
         each.flush(GRACE / len(controls()))
     MPI.COMM_WORLD.Abort(1)

@@ -159,7 +159,7 @@ class Exchange:
             for post, sent in posts:
                 if not post.done():
                     self._until(post.done, timeout, lambda sent=sent: (  # type: ignore[misc]
-                        f"rank {sent.to} to receive {sent.view.nbytes} bytes"
+                        f"{{}} to receive {sent.view.nbytes} bytes"
                     ), sent.to)  # fmt: skip
         except TransportError:
             self._abandon()

@@ -35,7 +35,7 @@ class Isend:
             raise _translated(error, f"sending to rank {self._to}") from error
 
     def _awaited(self) -> str:
-        return f"rank {self._to} to receive {self._spec[1]} bytes"
+        return f"{{}} to receive {self._spec[1]} bytes"
 
 
 class Irecv:
@@ -77,7 +77,7 @@ class Irecv:
             self._request.Cancel()
 
     def _awaited(self) -> str:
-        return f"{self.nbytes} bytes from rank {self._source}"
+        return f"{self.nbytes} bytes from {{}}"
 
     def _wrong_size(self, sent: str) -> TransportError:
         return TransportError(

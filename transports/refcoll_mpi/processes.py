@@ -16,12 +16,15 @@ class Process:
     number: int
     started: int
 
+    def __str__(self) -> str:
+        return f"process {self.number}"
+
     def trouble(self) -> str | None:
         """What is the matter with it, in words that go on from "rank 2", if anything is."""
         found = _status(self.number)
         if found is None or found[1] != self.started or found[0] in _ENDED:
-            return f"has ended (process {self.number})"
-        return f"is stopped (process {self.number})" if found[0] in _STOPPED else None
+            return f"has ended ({self})"
+        return f"is stopped ({self})" if found[0] in _STOPPED else None
 
     def ended(self) -> bool:
         """Whether it is no more."""

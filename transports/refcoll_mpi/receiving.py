@@ -181,7 +181,7 @@ class Take:
 
     def awaited(self) -> str:
         """What it waits for, in words."""
-        return f"{self.nbytes} bytes from rank {self.source}"
+        return f"{self.nbytes} bytes from {{}}"
 
     def _something(self) -> bool:
         return self.wanted in self.inlet.aside or self.inlet.arrived()

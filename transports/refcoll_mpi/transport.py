@@ -26,7 +26,9 @@ from refcoll.transport import (
     Outgoing,
     PeerFailedError,
     Transport,
+    filled,
     idle,
+    named,
 )
 from refcoll.transport import culprit as blame
 from refcoll_mpi import ending, native
@@ -178,7 +180,7 @@ class MPITransport(Transport):
 
     def abort(self, reason: str, culprit: int | None = None) -> None:
         """Tell all ranks, and note that this job cannot end in peace: see ``ending``."""
-        ending.fail()
+        ending.fail(reason)
         if self.control.failure(self._contexts) is None:
             root = None if culprit is None else self._roots[culprit]
             self.control.fail(self.context, Failure(reason, root), self._roots)
@@ -190,16 +192,35 @@ class MPITransport(Transport):
 
     def require_peers(self, wait: Wait, done: Callable[[], bool]) -> None:
         """Raise PeerFailedError if one has failed, or the one that is waited for is no more."""
-        found = self.control.failure(self._contexts)
-        if found is not None:
-            failure, above = found
-            meanwhile = f"meanwhile rank {self.rank} waited for {wait.awaited()}"
-            said = f"{ABOVE if above else ''}{failure.reason}; {meanwhile}"
-            raise PeerFailedError(said).blaming(self._number(failure.culprit))
-        gone = self._gone(self._roots[wait.peer])
+        meanwhile = f"rank {self.rank} waited for {self._said(wait)}"
+        if (found := self.control.failure(self._contexts)) is not None:
+            raise PeerFailedError(
+                self._reason(*found), f"meanwhile {meanwhile}", self._number(found[0].culprit)
+            )
+        gone = self._gone(wait.root)
         if gone and not done():
-            said = f"rank {wait.peer} {gone}; waited for {wait.awaited()}"
-            raise PeerFailedError(said).blaming(wait.peer)
+            raise PeerFailedError(meanwhile, f"{self._name(wait.peer)} {gone}", wait.peer)
+
+    def _reason(self, failure: Failure, context: int | None) -> str:
+        """What a rank has said of a failure, and what the system can add to that."""
+        where = ABOVE if context not in (self.context, None) else ""
+        if failure.culprit is None:
+            return f"{where}{failure.reason}"
+        process, number = self.control.processes[failure.culprit], self._number(failure.culprit)
+        name = self._name(-1 - failure.culprit if number is None else number)
+        trouble = process.trouble() if process else None
+        more = f"; {name} {trouble}" if trouble and trouble not in failure.reason else ""
+        return f"{where if context is not None else f'{name} '}{failure.reason}{more}"
+
+    def _name(self, rank: int) -> str:
+        """What to call a rank, or, if it is negative, one that is not of these."""
+        if rank < 0:
+            return f"process {-1 - rank} of the job"
+        root = self._roots[rank]
+        return named(rank) if rank == root else f"rank {rank} (process {root} of the job)"
+
+    def _said(self, wait: Wait) -> str:
+        return filled(wait.awaited(), [wait.peer], self._name)
 
     def _gone(self, root: int) -> str | None:
         """What is said of a rank of ``control`` that will do nothing more."""
@@ -209,19 +230,24 @@ class MPITransport(Transport):
         heard = self.control.ended.get(root, math.inf)
         return ENDED if time.monotonic() - heard > _ARRIVING else None
 
+    def root(self, rank: int) -> int:
+        """A rank as one of ``control``."""
+        return self._roots[rank]
+
     def ask(self, ranks: Iterable[int]) -> None:
         """Ask these ranks where they stand."""
         self.control.ask(self.context, [self._roots[rank] for rank in ranks])
 
     def late(self, wait: Wait, waited: float) -> DeadlineError:
         """What to raise after waiting in vain."""
-        guilty, way = blame(self.rank, [wait.peer], self.control.known(self.context, self._roots))
-        said = f"rank {self.rank} waited {waited:.1f} s for {wait.awaited()}; {way}"
-        return DeadlineError(said).blaming(guilty)
+        known = self.control.known(self.context, self._roots)
+        guilty, way = blame(self.rank, wait.standing(), known, self._name)
+        said = f"rank {self.rank} waited {waited:.1f} s for {self._said(wait)}"
+        return DeadlineError(said, way, guilty)
 
     def _number(self, root: int | None) -> int | None:
         """The number here of a rank of ``control``."""
-        return self._roots.index(root) if root in self._roots else None
+        return None if root not in self._roots else self._roots.index(root)
 
     def native(
         self, collective: str, x: np.ndarray[Any, Any], out: Any, persistent: bool = False

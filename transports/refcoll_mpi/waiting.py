@@ -61,7 +61,7 @@ class Patience:
             yield_core()
             waited = time.monotonic() - started
             if waited > _LONG or waited > timeout:
-                wait = Wait(lambda: self._end.doing(), peer, awaited)
+                wait = Wait(lambda: self._end.doing(), peer, awaited, self._end.root(peer))
                 return self._patiently(done, started, timeout, wait, long)
             if waited > _BUSY and threading.active_count() > 1:
                 time.sleep(_NAP)
