@@ -727,7 +727,8 @@ def test_a_rank_that_raises_leaves_nobody_hanging(error):
         raise error
 
     started = time.monotonic()
-    with pytest.raises(type(error)):
+    exits = isinstance(error, SystemExit)  # which would end the process without a word
+    with pytest.raises(PeerFailedError if exits else type(error)):
         spawn(4, lambda comm: seen.append(ends(how)(comm)), timeout=30)
     assert time.monotonic() - started < 5
     assert len(seen) == 3
