@@ -16,9 +16,11 @@ from refcoll.connecting import transport as connector
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_size
 from refcoll.spawning import spawn
-from refcoll.testing.tallying import Plan, Tally
+from refcoll.testing.tallying import MOST_TOLD, Plan, Tally
 from refcoll.testing.tallying import soak as soaked
 
+MOST = 1e9
+"""Seconds."""
 _TOLD = 10.0
 """Seconds between two words of progress."""
 _HEADER = ("fault", "injected", "detected", "harmless", "let through")
@@ -29,7 +31,9 @@ def soak(
     operations: Annotated[int | None, typer.Option(min=1, help="at most so many")] = None,
     seed: Annotated[int, typer.Option(help="what is done follows from it")] = 0,
     first: Annotated[int, typer.Option(min=0, help="number of the first operation")] = 0,
-    ranks: Annotated[int, typer.Option(min=2, help="without mpirun: in-process ranks")] = 4,
+    ranks: Annotated[
+        int | None, typer.Option(min=2, help="without mpirun: in-process ranks", show_default="4")
+    ] = None,
     faults: Annotated[float, typer.Option(min=0, max=1, help="share of operations with one")] = 0.2,
     timeout: Annotated[float, typer.Option(help="seconds that any one wait may last")] = 0.2,
     json: Json = None,
@@ -38,16 +42,22 @@ def soak(
 
     Messages are dropped, repeated, changed, cut, delayed or exchanged, and ranks die; half of
     the operations carry checksums.  It holds if nothing hangs, nothing that carries checksums
-    is wrong, and nothing goes wrong without a fault.  Under mpirun each process is a rank.
+    is wrong, nothing goes wrong without a fault, and few waits are too short for this machine.
+    Under mpirun each process is a rank.  On the same number of ranks, --first 651 --operations 1
+    does one operation again, and tells of it.
     The JSON holds the keys holds, verdict, operations, bytes, late, hangs, broken and faults.
     """
-    if not timeout > 0 or not seconds > 0:
-        raise ArgumentError(f"timeout={timeout} and seconds={seconds} must be above 0")
+    for name, value in (("timeout", timeout), ("seconds", seconds)):
+        if not 0 < value < MOST:
+            raise ArgumentError(f"{name}={value} must be above 0 seconds, and below {MOST:g}")
     plan = Plan(seed, seconds, first, operations, faults, timeout)
-    if launched_size() is None:
-        where, rank = f"{ranks} ranks within a process", 0
-        tally = spawn(ranks, lambda comm: soaked(comm.transport, plan, _progress(comm.rank)))[0]
+    launched = launched_size()
+    if launched is None:
+        size = 4 if ranks is None else ranks
+        where, rank = f"{size} ranks within a process", 0
+        tally = spawn(size, lambda comm: soaked(comm.transport, plan, _progress(comm.rank)))[0]
     else:
+        _require_launched(launched, ranks)
         end = connector("mpi")()
         where, rank = f"{end.size} ranks over mpi", end.rank
         tally = soaked(end, plan, _progress(rank))
@@ -57,6 +67,13 @@ def soak(
             _report(tally, where, verdict)
         write_json(json, {"holds": tally.holds, "verdict": verdict, **tally.as_json()})
     raise typer.Exit(0 if tally.holds else 1)
+
+
+def _require_launched(launched: int, ranks: int | None) -> None:
+    if ranks is not None:
+        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+    if launched < 2:
+        raise ArgumentError("a soak needs at least 2 ranks: `mpirun -n 4 refcoll soak`")
 
 
 def _progress(rank: int) -> Callable[[Tally], None]:
@@ -73,6 +90,11 @@ def _progress(rank: int) -> Callable[[Tally], None]:
 
 
 def _verdict(tally: Tally) -> str:
+    if tally.too_late:
+        return (
+            f"FAILS: in {tally.late} of {tally.operations} operations a wait was too short for "
+            "this machine, so they show nothing: give more --timeout"
+        )
     if tally.broken:
         return f"FAILS: {len(tally.broken)} of {tally.operations} operations: {tally.broken[0]}"
     injected = tally.fates.total()
@@ -84,8 +106,10 @@ def _verdict(tally: Tally) -> str:
 
 def _report(tally: Tally, where: str, verdict: str) -> None:
     print(verdict, flush=True)
-    print(f"{where}, {said_bytes(tally.nbytes)} received", end="")
-    print(f"; {tally.late} waits were too short for this machine" if tally.late else "")
+    late = f"; in {tally.late} operations a wait was too short for this machine"
+    print(f"{where}, {said_bytes(tally.nbytes)} received{late if tally.late else ''}")
+    if tally.operations <= MOST_TOLD:
+        print(*tally.told, sep="\n")
     for sums in (True, False):
         rows = [[kind, str(sum(fates)), *map(str, fates)] for kind, *fates in tally.rows(sums)]
         title = "with checksums" if sums else "without checksums"

@@ -74,6 +74,10 @@ class Outcome:
     injected: list[str]
     """Kinds of the faults that were really done."""
 
+    def __str__(self) -> str:
+        done = f", after {' and '.join(self.injected)}" if self.injected else ""
+        return f"{self.verdict}{f' ({self.message})' if self.message else ''}{done}"
+
 
 def operation(seed: int, number: int, size: int, faulty: float, patience: float) -> Operation:
     """Operation ``number`` of a seed, on ``size`` ranks.

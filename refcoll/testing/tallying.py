@@ -17,6 +17,7 @@ UNNOTICED = frozenset({"corrupt", "reorder", "drop", "duplicate"})
 """Faults that, without checksums, may go unnoticed: docs/communicator.md says when."""
 FATES = ("detected", "harmless", "let through")
 _LATE = frozenset({"DeadlineError", "PeerFailedError"})
+MOST_TOLD = 10
 HANG = 5.0
 """Seconds beyond all that it may wait for after which an operation counts as one that hung."""
 
@@ -55,16 +56,26 @@ class Tally:
     hangs: int = 0
     broken: list[str] = field(default_factory=list)
     """What must not be, in words, with the operation."""
+    told: list[str] = field(default_factory=list)
+    """The first operations, and what came of them on every rank."""
+
+    @property
+    def too_late(self) -> bool:
+        """Whether so many operations were late that the rest says little."""
+        return self.late > 0.25 * self.operations
 
     @property
     def holds(self) -> bool:
         """Whether nothing hung, and nothing was wrong that must not be."""
-        return not self.hangs and not self.broken
+        return not self.hangs and not self.broken and not self.too_late
 
     def add(self, done: Operation, size: int, outcomes: Sequence[Outcome], patience: float) -> None:
         """Count one operation's outcomes."""
         self.operations += 1
         self.nbytes += sum(each.nbytes for each in outcomes)
+        if len(self.told) <= MOST_TOLD:
+            came = ", ".join(f"rank {rank} {each}" for rank, each in enumerate(outcomes))
+            self.told.append(f"{done.title(size)}: {came}")
         delays = sum(fault.seconds for _, fault in done.faults if fault.kind == "delay")
         if max(each.seconds for each in outcomes) > HANG + delays + 4 * patience:
             self.hangs += 1

@@ -165,7 +165,7 @@ def test_only_what_is_documented_may_get_through(sums, kind, holds):
 
 def test_without_a_fault_only_lateness_is_forgiven():
     assert tallied(True, "DeadlineError", "PeerFailedError").late == 1
-    assert tallied(True, "DeadlineError", "PeerFailedError").holds
+    assert not tallied(True, "DeadlineError", "PeerFailedError").broken
     assert not tallied(True, "DeadlineError", "CorruptionError").holds
     assert not tallied(True, "right", "wrong").holds
     assert not tallied(True, "PoisonedError", "right").holds
@@ -174,6 +174,15 @@ def test_without_a_fault_only_lateness_is_forgiven():
 
 def test_what_takes_too_long_is_a_hang():
     assert not tallied(True, "right", "right", seconds=HANG + 1).holds
+
+
+def test_a_soak_in_which_most_waits_were_too_short_does_not_hold():
+    tally = tallied(True, "DeadlineError", "PeerFailedError")
+    assert tally.too_late
+    assert not tally.holds
+    for _ in range(4):
+        tally.add(operation(0, 0, 2, 0, 1), 2, outcomes("right", "right"), 0.2)
+    assert tally.holds
 
 
 # ---- the command --------------------------------------------------------------------------
@@ -191,6 +200,21 @@ def test_the_command_reports():
     assert first.startswith("holds: 60 operations, ")
     assert "0 hangs, 0 wrong results let through with checksums" in first
     assert "with checksums" in run.stdout
+
+
+def test_the_command_tells_of_few_operations():
+    run = command("--first", "651", "--operations", "2", "--ranks", "3")
+    assert run.exit_code == 0, run.stdout
+    for number in (651, 652):
+        wanted = operation(0, number, 3, 0.2, 0.2).title(3)
+        assert f"{wanted}: rank 0 " in run.stdout
+
+
+def test_a_soak_under_mpirun_takes_its_ranks_from_there(monkeypatch):
+    monkeypatch.setattr("refcoll.cli.soak.launched_size", lambda: 2)
+    assert "mpirun -n sets them" in str(command("--ranks", "3").exception)
+    monkeypatch.setattr("refcoll.cli.soak.launched_size", lambda: 1)
+    assert "at least 2 ranks" in str(command().exception)
 
 
 def test_the_command_as_json():
