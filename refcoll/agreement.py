@@ -52,8 +52,7 @@ class Agreement:
         self._rank, self._size = transport.rank, transport.size
         self._mine = np.zeros(_DIGEST_BYTES, np.uint8)
         self._bytes = memoryview(self._mine)  # type: ignore[arg-type]
-        self._title = "a handshake"
-        self._doing = lambda: self._title
+        self._doing = _Handshake()
         rounds = (self._size - 1).bit_length()
         self._rounds = [self._round(1 << k) for k in range(rounds)]
 
@@ -80,7 +79,7 @@ class Agreement:
             said = Said({"error": str(error)})
         elif not isinstance(said, Said):
             said = Said(said)
-        self._title = _titled(said.record, call)
+        self._doing.record, self._doing.call = said.record, call
         salt = f"call {call}" if error is None else f"refused by {self._rank}"
         everyone = [said.record]
         if not self._all_equal(said.digest, salt, timeout):
@@ -95,7 +94,7 @@ class Agreement:
 
     def collect(self, record: Record, same: Sequence[str], timeout: float) -> list[dict[str, Any]]:
         """Everybody's records, by rank, which must agree in the entries named ``same``."""
-        self._title = _titled(record, None)
+        self._doing.record, self._doing.call = record, None
         self._all_equal(Said(record).digest, f"asked by {self._rank}", timeout)
         everyone = self._gather(record, timeout)
         if any(each.get(key) != record.get(key) for each in everyone for key in same):
@@ -143,14 +142,23 @@ class Agreement:
         except TransportError as error:
             late = isinstance(error, DeadlineError)
             why = "not all ranks made this call in time: " if late else ""
-            raise error.told(f"{why}in {self._title}: {error.message}", remedy(error)) from None
+            raise error.told(
+                f"{why}in {self._doing()}: {error.message}", remedy(error)
+            ) from error.__cause__
         return came
 
 
-def _titled(record: Record, call: int | None) -> str:
-    named = record.get("collective") or "a call that is refused here"
-    numbered = "" if call is None else f" (call {call})"
-    return f"the handshake before {named}{numbered}"
+class _Handshake:
+    """Which handshake it is, in words."""
+
+    def __init__(self) -> None:
+        self.record: Record = {}
+        self.call: int | None = None
+
+    def __call__(self) -> str:
+        named = self.record.get("collective") or "a call that is refused here"
+        numbered = "" if self.call is None else f" (call {self.call})"
+        return f"the handshake before {named}{numbered}"
 
 
 def _encoded(record: Record) -> bytes:

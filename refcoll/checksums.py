@@ -7,8 +7,7 @@ noticed where it arrives, before it is merged into anything.
      8        4     4
 
 The number counts the messages of one channel from one rank to another.  The CRC-32 (of
-zlib, ISO 3309) is of the number, the length and the message; it finds every change within
-32 bits, and all but one in 2^32 of others.
+zlib, ISO 3309) is of all the rest; all but one in 2^32 changes show in it.
 
 It costs a copy and a pass over the bytes at each end, and 16 bytes a message.
 """
@@ -22,8 +21,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from refcoll.errors import CorruptionError, DeadlineError, PeerFailedError, TransportError
-from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Bytes, Exchange, Incoming, Lent, Outgoing, Transport
+from refcoll.wrapping import Wrapper
 
 HEADER = 16
 _HEAD = np.dtype([("number", "<u8"), ("crc", "<u4"), ("nbytes", "<u4")])
@@ -49,7 +48,7 @@ class Checksummed(Wrapper):
     def segment_bytes(self, peer: int) -> int | None:
         """As inside, less what the checksum takes."""
         whole = self.inner.segment_bytes(peer)
-        return whole and whole - HEADER
+        return whole and max(1, whole - HEADER)
 
     def subgroup(self, ranks: Sequence[int], channel: int) -> Transport:
         """With checksums too."""

@@ -10,7 +10,7 @@ from refcoll.agreement import Agreement
 from refcoll.binding import misfit
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
-from refcoll.errors import ArgumentError, flag
+from refcoll.errors import ArgumentError, RefcollError, flag
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.transport import Transport
 from refcoll.tuning import Tuning
@@ -50,14 +50,18 @@ def connect(
         if (wrong := misfit(connector, (), options)) is not None:
             raise wrong from None
         raise
-    error = None
+    error, said, limit = None, {}, DEFAULT_TIMEOUT
     try:
         guarded = Checksummed(end) if flag(checksums, "checksums") else end
         made = Communicator(guarded, timeout, tuning)
+        said, limit = {"collective": "connect", "checksums": bool(checksums)}, made.timeout
     except ArgumentError as found:
         error = found
-    said = {"collective": "connect", "checksums": bool(checksums)}
-    Agreement(end).require(said, error, DEFAULT_TIMEOUT)
+    try:
+        Agreement(end).require(said, error, limit)
+    except RefcollError:
+        end.close()
+        raise
     return made
 
 

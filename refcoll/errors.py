@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Self
 
 
 class RefcollError(Exception):
@@ -34,10 +33,13 @@ class TransportError(RefcollError):
         self.culprit = culprit
         """The rank of the communicator at which it went wrong, where that is known."""
 
-    def told(self, message: str, remedy: str = "") -> Self:
-        """The same in more words."""
+    def told(self, message: str, remedy: str = "") -> TransportError:
+        """The same kind of error in more words (of ours: a plug-in's may be made otherwise)."""
         way = "; ".join(each for each in (self.way, remedy) if each)
-        return type(self)(message, way, self.culprit)
+        kind = next(each for each in type(self).__mro__ if each.__module__ == __name__)
+        made = kind(message, way, self.culprit)
+        assert isinstance(made, TransportError)
+        return made
 
 
 class DeadlineError(TransportError, TimeoutError):

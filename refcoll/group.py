@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 300.0
 """Seconds that any one wait may last."""
 T = TypeVar("T")
+_FLAGS = (bool, np.bool)
 
 
 class CollectivePlan:
@@ -276,7 +277,7 @@ class Group:
         sequence, watching = self._next(), self.watching
 
         def whole() -> Array | None:
-            entered = time.monotonic()
+            entered = time.monotonic() if watching else 0.0
             call, said = self._agreed(request, sequence, timeout, check, async_op, once=True)
             try:
                 result = self._one_off.run(call, said, sequence, self._limit(timeout))
@@ -287,7 +288,7 @@ class Group:
                 self._abort(error)
                 raise
 
-        background = isinstance(async_op, bool | np.bool) and async_op
+        background = isinstance(async_op, _FLAGS) and async_op
         return self._begin(whole) if background else self._do(whole)
 
     def _refuse(self, error: ArgumentError, check: object) -> None:
@@ -295,7 +296,7 @@ class Group:
         sequence = self._next()
 
         def refuse() -> None:
-            if check is False:
+            if isinstance(check, _FLAGS) and not check:
                 raise error
             self.agreement.require({}, error, self.timeout, sequence)
 
@@ -354,7 +355,7 @@ class Group:
         said = f"rank {self.rank}: an operation failed and nobody waited for it: {error}"
         sys.stderr.write(f"refcoll: {said}\n")
         sys.stderr.flush()
-        self.transport.abort(said)
+        self.transport.abort(said, self.rank)
 
     def _guarded(self, function: Callable[..., T], *arguments: Any) -> T:
         """Refuse if poisoned; be poisoned by what goes wrong."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-_CIRCLE = "a message between them was lost, or they are in different calls"
+_CIRCLE = "a message between them was lost or is slow, or they are in different calls"
 ABOVE = "in the communicator that this one was split from, "
 """How to begin, in a part, what a rank of the whole has said."""
 _SHOWN = 4
@@ -53,7 +53,7 @@ def filled(awaited: str, ranks: Sequence[int], name: Name = named) -> str:
 
 def silent(why: str = "") -> str:
     """What to say of a rank that has given no answer."""
-    return f"gives no answer: it is {why or 'busy elsewhere, stopped, gone or out of reach'}"
+    return f"gives no answer: it is {why or 'busy elsewhere, stopped, gone, or too slow to reach'}"
 
 
 def culprit(rank: int, mine: Standing, known: Known, name: Name = named) -> tuple[int | None, str]:
@@ -61,20 +61,48 @@ def culprit(rank: int, mine: Standing, known: Known, name: Name = named) -> tupl
 
     None where ranks wait for one another in a circle, or for one that is not of them.
     """
-    told: list[str] = []
-    seen, awaits = [rank], mine.awaits
+    path = _way_out(rank, mine.awaits, known) or _circle(rank, mine.awaits, known)
+    told = [
+        f"{name(peer)} itself {_where(found, mine, name)}"
+        for peer in dict.fromkeys(path)
+        if peer != rank and isinstance(found := known.get(peer), Standing)
+    ]
+    if not path:
+        return None, ""  # it has just got what it waited for
+    last = path[-1]
+    if last == rank or last in path[:-1]:
+        around = [rank, *path] if last == rank else path
+        circle = ", ".join(map(name, dict.fromkeys(around[around.index(last) :])))
+        return None, "; ".join([*_ends(told), f"so {circle} wait for one another: {_CIRCLE}"])
+    found = known.get(last, silent())
+    if isinstance(found, Standing):
+        return None, "; ".join(_ends(told))
+    return (last if last >= 0 else None), "; ".join([*_ends(told), f"{name(last)} {found}"])
+
+
+def _way_out(rank: int, awaits: Sequence[int], known: Known) -> list[int]:
+    """The shortest way to a rank that is not merely waiting too; empty if there is none."""
+    ways = [[each] for each in awaits]
+    seen = {rank, *awaits}
+    for way in ways:
+        found = known.get(way[-1])
+        if not isinstance(found, Standing):
+            return way
+        ways += [[*way, each] for each in found.awaits if each not in seen]
+        seen.update(found.awaits)
+    return []
+
+
+def _circle(rank: int, awaits: Sequence[int], known: Known) -> list[int]:
+    """A way that comes back to where it was, or ends at a rank that is about to go on."""
+    way: list[int] = []
     while awaits:
-        peer = _most_telling(awaits, known)
-        if peer in seen:
-            circle = ", ".join(map(name, seen[seen.index(peer) :]))
-            return None, "; ".join([*_ends(told), f"so {circle} wait for one another: {_CIRCLE}"])
-        found = known.get(peer, silent())
-        if isinstance(found, str):
-            return (peer if peer >= 0 else None), "; ".join([*_ends(told), f"{name(peer)} {found}"])
-        told.append(f"{name(peer)} itself {_where(found, mine, name)}")
-        seen.append(peer)
+        way.append(awaits[0])
+        found = known.get(awaits[0])
+        if awaits[0] == rank or awaits[0] in way[:-1] or not isinstance(found, Standing):
+            break
         awaits = found.awaits
-    return None, "; ".join(_ends(told))  # the last of them has just got what it waited for
+    return way
 
 
 def _where(found: Standing, mine: Standing, name: Name) -> str:
@@ -84,11 +112,6 @@ def _where(found: Standing, mine: Standing, name: Name) -> str:
     call, _, step = found.doing.rpartition(", ")
     same = call and call == mine.doing.rpartition(", ")[0]
     return f"{waits}, in {step if same else found.doing}"
-
-
-def _most_telling(awaits: Sequence[int], known: Known) -> int:
-    """Of the ranks that are waited for, one that is not merely waiting too, if there is one."""
-    return next((each for each in awaits if not isinstance(known.get(each), Standing)), awaits[0])
 
 
 def _ends(told: Sequence[str]) -> list[str]:

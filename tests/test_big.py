@@ -17,7 +17,7 @@ from big_arrays import BIG, available_memory, big_input, big_sum_is_right
 from refcoll import algorithms, count, program
 from refcoll.interpreters.compiling import Compiler
 from refcoll.operators import OPERATORS
-from refcoll.testing.wrapping import Wrapper
+from refcoll.wrapping import Wrapper
 
 HUGE = (1 << 36) + 11
 """Elements; of 2 bytes each."""

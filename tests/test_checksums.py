@@ -19,8 +19,8 @@ from refcoll.checksums import HEADER, Checksummed
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 from refcoll.testing.counting import Counting
 from refcoll.testing.faults import Fault, Faulty
-from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Incoming, Outgoing
+from refcoll.wrapping import Wrapper
 
 TIMEOUT = 0.5
 HANDSHAKE = 2
@@ -65,7 +65,8 @@ def test_a_flipped_bit_is_found_where_it_arrives(step):
     assert f"step {step + 1} of 4: rank 2 got message {step} from rank 1, of 80 bytes" in said
     assert "changed on its way: its checksum is wrong" in said
     assert f"(chunk {CHUNKS[step]} from rank 1)" in said
-    assert all(isinstance(each, TransportError) for each in results)
+    for each in results[:2]:  # they may be done by the time it is found
+        assert isinstance(each, TransportError) or np.array_equal(each[0], RIGHT)
 
 
 @pytest.mark.parametrize("at", [0, 1])

@@ -28,6 +28,10 @@ Apply: TypeAlias = Callable[[Any], object]
 """What to do with the elements that a receive brought, or that move within the rank."""
 
 
+_SPANS = 8
+"""So many runs of chunks of a message are told of."""
+
+
 @dataclass
 class Stage:
     """One step, compiled."""
@@ -65,7 +69,8 @@ class Stage:
             if receive is None:
                 raise
             late = isinstance(error, DeadlineError)
-            raise error.told(f"{error.message} ({self.where(receive, late)})") from None
+            told = error.told(f"{error.message} ({self.where(receive, late)})")
+            raise told from error.__cause__
 
     def where(self, awaited: int, late: bool) -> str:
         """What receive ``awaited`` is of, and, where it is ``late``, how much of that has come."""
@@ -73,8 +78,10 @@ class Stage:
         parts = [i for i, each in enumerate(self.brought) if each is action]
         came = sum(self.receives[i].nbytes for i in parts if i < awaited)
         whole = sum(self.receives[i].nbytes for i in parts)
-        named = list(indices(action.chunks))
-        what = f"chunk {named[0]}" if len(named) == 1 else f"chunks {named}"
+        spans = [f"{a}-{b - 1}" if b > a + 1 else f"{a}" for a, b in runs(indices(action.chunks))]
+        many = len(spans) != 1 or "-" in spans[0]
+        listed = ", ".join([*spans[:_SPANS], *(["..."] if len(spans) > _SPANS else [])])
+        what = f"chunk{'s' if many else ''} {listed}"
         had_come = f"; {came} of {whole} bytes had come" if late else ""
         return f"{what} from rank {action.source}{had_come}"
 

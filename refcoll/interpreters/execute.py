@@ -20,7 +20,7 @@ import numpy as np
 from refcoll.chunks import Layout
 from refcoll.errors import DeadlineError, TransportError
 from refcoll.graph import is_chain
-from refcoll.interpreters.compiling import Compiler, Input, Stage
+from refcoll.interpreters.compiling import Compiler, Input
 from refcoll.operators import Array, Operator
 from refcoll.programs import Program
 from refcoll.schedule import ScheduleError
@@ -46,7 +46,7 @@ class Plan:
         channel: int,
         source: Input | None = None,
     ) -> None:
-        self.program, self.transport, self._channel = program, transport, channel
+        self.program, self.transport = program, transport
         graph = program.graph(transport.rank)
         if not is_chain(graph):
             raise ScheduleError(f"{program.title} has steps side by side; they cannot be run")
@@ -55,10 +55,7 @@ class Plan:
         self._loads = compiler.vector.rest()
         for stage in self.stages:
             stage.prepare(transport, channel)
-        self._runs = 0
-        self._stage: Stage | None = None
-        """The one under way."""
-        self._doing = self.doing
+        self._where = _Where(program.title, channel, self.stages[-1].number if self.stages else 0)
         # numpy keeps its error state in the context: entering one is cheaper than errstate.
         self._quiet = copy_context() if op.ufunc is not None else None
         if self._quiet is not None:
@@ -74,25 +71,30 @@ class Plan:
         else:
             self._run_all(timeout)
 
-    def doing(self) -> str:
-        """Where the run is, in words."""
-        at = "before its first step"
-        if self._stage is not None:
-            at = f"step {self._stage.number + 1} of {self.stages[-1].number + 1}"
-        again = f", run {self._runs}" if self._runs > 1 else ""
-        return f"{self.program.title} (call {self._channel}{again}), {at}"
-
     def _run_all(self, timeout: float) -> None:
         for to, taken in self._loads:
             np.copyto(to, taken)
-        self.transport.doing = self._doing
-        self._runs += 1
+        where = self.transport.doing = self._where
+        where.runs += 1
         try:
             for stage in self.stages:
-                self._stage = stage
+                where.step = stage.number
                 stage.run(timeout)
         except TransportError as error:
-            raise error.told(f"{self.doing()}: {error.message}", remedy(error)) from None
+            told = error.told(f"{where()}: {error.message}", remedy(error))
+            raise told from error.__cause__
+
+
+class _Where:
+    """Where the run of a plan is, in words: apart from the plan, whose memory is not kept."""
+
+    def __init__(self, title: str, channel: int, last: int) -> None:
+        self.title, self.channel, self.last = title, channel, last
+        self.runs = self.step = 0
+
+    def __call__(self) -> str:
+        again = f", run {self.runs}" if self.runs > 1 else ""
+        return f"{self.title} (call {self.channel}{again}), step {self.step + 1} of {self.last + 1}"
 
 
 def remedy(error: TransportError) -> str:

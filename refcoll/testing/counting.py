@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Exchange, Incoming, Lent, Outgoing, Transport
+from refcoll.wrapping import Wrapper
 
 
 @dataclass

@@ -21,8 +21,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Bytes, Exchange, Incoming, Lent, Outgoing, Transport
+from refcoll.wrapping import Wrapper
 
 Kind = Literal["drop", "duplicate", "corrupt", "truncate", "delay", "reorder", "die"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -74,6 +74,8 @@ class _Desk:
     bell: threading.Condition = field(default_factory=threading.Condition)
     letters: dict[tuple[int, int], deque[_Letter]] = field(default_factory=dict)
     """By (source, channel); no empty ones."""
+    gave_up: _Wait | None = None
+    """For what the rank waited in vain."""
     gone: bool = False
     """Whether the rank has left: it will neither send nor take anything more."""
 
@@ -117,7 +119,8 @@ class World:
                 inner = (tuple(ranks.index(r) for r in node if r in ranks) for node in self.nodes)
                 waits = [self.desks[rank].waits for rank in ranks]
                 world = World(len(ranks), tuple(node for node in inner if node), waits)
-                world.failure = self.failure
+                if self.failure is not None:
+                    world.fail(*self._seen_from(ranks))
                 for desk, rank in zip(world.desks, ranks, strict=True):
                     desk.gone = self.desks[rank].gone
                 world._forget = lambda: self._subworlds.pop(key, None)
@@ -149,7 +152,12 @@ class World:
             inner = [(world, ranks) for (_, ranks), world in self._subworlds.items()]
         self._wake()
         for world, ranks in inner:
-            world.fail(f"{ABOVE}{reason}", ranks.index(guilty) if guilty in ranks else None)
+            world.fail(*self._seen_from(ranks))
+
+    def _seen_from(self, ranks: tuple[int, ...]) -> tuple[str, int | None]:
+        """The failure, as a part with these ranks is told of it."""
+        guilty = ranks.index(self.culprit) if self.culprit in ranks else None
+        return f"{ABOVE}{str(self.failure).removeprefix(ABOVE)}", guilty
 
     def known(self, asking: int) -> Known:
         """What can be told of the other ranks to one that has waited too long."""
@@ -157,6 +165,8 @@ class World:
         for rank, desk in enumerate(self.desks):
             waits = list(desk.waits) if rank != asking else []
             here = [wait for wait in waits if wait.end.world is self]
+            if not here and desk.gave_up and rank != asking:
+                here = [desk.gave_up]
             if desk.gone:
                 found[rank] = "has ended"
             elif here:
@@ -263,7 +273,8 @@ class _Exchange:
         if letter.view.nbytes != receive.nbytes:
             raise TransportError(
                 f"rank {self._rank} expected {receive.nbytes} bytes from rank "
-                f"{receive.source}, which sent {letter.view.nbytes}"
+                f"{receive.source}, which sent {letter.view.nbytes}",
+                culprit=receive.source,
             )
         if receive.view is None:
             lent = letter.view.view(receive.dtype)
@@ -310,8 +321,13 @@ class _Exchange:
     ) -> None:
         wait = _Wait(self._end, peers, awaited)
         self._desk.waits.append(wait)
-        self._wait_until(condition, wait, timeout)
-        self._desk.waits.remove(wait)  # not after a failure: others may ask why we do not go on
+        try:
+            self._wait_until(condition, wait, timeout)
+        except TransportError:
+            self._desk.gave_up = wait  # others may ask why we do not go on
+            raise
+        finally:
+            self._desk.waits.remove(wait)
 
     def _wait_until(self, condition: Callable[[], bool], wait: _Wait, timeout: float) -> None:
         started = time.monotonic()

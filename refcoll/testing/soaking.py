@@ -28,8 +28,8 @@ from refcoll.testing.counting import Counting
 from refcoll.testing.faults import KINDS, Died, Fault, Faulty
 from refcoll.testing.questions import Question
 from refcoll.testing.values import DTYPES, dtype_named
-from refcoll.testing.wrapping import Wrapper
 from refcoll.transport import Transport
+from refcoll.wrapping import Wrapper
 
 MEETING = 120.0
 """Seconds after which a rank that has not come back from an operation is taken to hang."""
@@ -147,7 +147,9 @@ class Soak:
         self._part: Transport | None = None
         """Used until an operation may have ruined it: to make another takes time."""
 
-    def perform(self, wanted: Operation, over: bool) -> tuple[list[Outcome], bool]:
+    def perform(
+        self, wanted: Operation, over: bool, patience: float | None = None
+    ) -> tuple[list[Outcome], bool]:
         """Do it, and meet: what came of it on every rank, and whether rank 0 says ``over``.
 
         Raises TransportError where a rank does not come back.
@@ -155,7 +157,7 @@ class Soak:
         if self._part is None:
             ranks = range(self.comm.size)
             self._part = self.comm.transport.subgroup(ranks, wanted.number + 1)
-        mine, comm = self._attempt(wanted, _Lasting(self._part))
+        mine, comm = self._attempt(wanted, _Lasting(self._part), patience or self.patience)
         said = {"outcome": asdict(mine), "over": over}
         everyone = self.comm.agreement.collect(said, (), MEETING)
         outcomes = [Outcome(**each["outcome"]) for each in everyone]
@@ -166,11 +168,13 @@ class Soak:
             self._part = None
         return outcomes, bool(everyone[0]["over"])
 
-    def _attempt(self, wanted: Operation, part: Transport) -> tuple[Outcome, Communicator]:
+    def _attempt(
+        self, wanted: Operation, part: Transport, patience: float
+    ) -> tuple[Outcome, Communicator]:
         counting = Counting(part)
         faulty = Faulty(counting, [each for r, each in wanted.faults if r == part.rank])
         cut = Cut(faulty, wanted.part_bytes) if wanted.part_bytes else faulty
-        comm = Communicator(Checksummed(cut) if wanted.checksums else cut, self.patience)
+        comm = Communicator(Checksummed(cut) if wanted.checksums else cut, patience)
         started, verdict, message = time.monotonic(), "right", ""
         question = Question(wanted.case, comm.size, comm.nodes)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refcoll.errors import TransportError
@@ -15,6 +15,8 @@ from refcoll.transport import Transport
 
 UNNOTICED = frozenset({"corrupt", "reorder", "drop", "duplicate"})
 """Faults that, without checksums, may go unnoticed: docs/communicator.md says when."""
+NOTICED = frozenset({"corrupt", "truncate", "drop", "reorder", "die"})
+"""Faults that, with checksums, must not even be harmless."""
 FATES = ("detected", "harmless", "let through")
 _LATE = frozenset({"DeadlineError", "PeerFailedError"})
 MOST_TOLD = 10
@@ -52,7 +54,8 @@ class Tally:
     """That arrived, on all ranks."""
     fates: Counter[tuple[bool, str, str]] = field(default_factory=Counter)
     late: int = 0
-    """Operations without a fault in which a wait was too short for this machine."""
+    """Operations without a fault in which a wait was too short for this machine: with more
+    patience all went well."""
     hangs: int = 0
     broken: list[str] = field(default_factory=list)
     """What must not be, in words, with the operation."""
@@ -83,8 +86,13 @@ class Tally:
         injected = [kind for each in outcomes for kind in each.injected]
         if injected:
             self._fault(done, size, injected[0], outcomes)
-        else:
+        elif not is_late(outcomes):
             self._healthy(done, size, outcomes)
+
+    def add_again(self, done: Operation, size: int, outcomes: Sequence[Outcome]) -> None:
+        """The same operation, which was late, with much more patience."""
+        self.late += 1
+        self._healthy(done, size, outcomes)
 
     def _fault(self, done: Operation, size: int, kind: str, outcomes: Sequence[Outcome]) -> None:
         wrong = [rank for rank, each in enumerate(outcomes) if each.verdict == "wrong"]
@@ -93,12 +101,12 @@ class Tally:
         self.fates[done.checksums, kind, fate] += 1
         if wrong and (done.checksums or kind not in UNNOTICED):
             self.broken.append(f"wrong on ranks {wrong}: {done.title(size)}")
+        elif fate == FATES[1] and done.checksums and kind in NOTICED:
+            self.broken.append(f"not noticed: {done.title(size)}")
 
     def _healthy(self, done: Operation, size: int, outcomes: Sequence[Outcome]) -> None:
         verdicts = {each.verdict for each in outcomes}
-        if "DeadlineError" in verdicts and verdicts <= _LATE | {"right"}:
-            self.late += 1
-        elif verdicts != {"right"}:
+        if verdicts != {"right"}:
             said = next((each.message for each in outcomes if each.message), "")
             self.broken.append(f"{', '.join(sorted(verdicts))}: {done.title(size)}: {said}")
 
@@ -125,6 +133,12 @@ class Tally:
         }  # fmt: skip
 
 
+def is_late(outcomes: Sequence[Outcome]) -> bool:
+    """Whether time was up on some rank, and nothing else went wrong."""
+    verdicts = {each.verdict for each in outcomes}
+    return "DeadlineError" in verdicts and verdicts <= _LATE | {"right"}
+
+
 def soak(
     end: Transport, plan: Plan, progress: Callable[[Tally], object] = lambda tally: None
 ) -> Tally:
@@ -140,6 +154,9 @@ def soak(
             tally.broken.append(f"a rank did not come back: {wanted.title(end.size)}: {error}")
             break
         tally.add(wanted, end.size, outcomes, plan.patience)
+        if is_late(outcomes) and not any(each.injected for each in outcomes):
+            calm = replace(wanted, faults=())
+            tally.add_again(calm, end.size, mine.perform(calm, False, 50 * plan.patience + 5)[0])
         progress(tally)
         number += 1
     return tally

@@ -17,7 +17,7 @@ from refcoll.testing import soaking
 from refcoll.testing.faults import KINDS
 from refcoll.testing.soaking import Outcome, operation
 from refcoll.testing.tallying import HANG, Plan, Tally, soak
-from refcoll.testing.wrapping import Wrapper
+from refcoll.wrapping import Wrapper
 
 SIZE = 3
 
@@ -114,10 +114,10 @@ def test_a_rank_that_does_not_come_back_is_a_hang(monkeypatch):
     monkeypatch.setattr(soaking, "MEETING", 0.5)
     perform = soaking.Soak.perform
 
-    def late(self, wanted, over):
+    def late(self, wanted, over, patience=None):
         if wanted.number == 3 and self.comm.rank == 1:
             time.sleep(2)
-        return perform(self, wanted, over)
+        return perform(self, wanted, over, patience)
 
     monkeypatch.setattr(soaking.Soak, "perform", late)
     tally = soaked(operations=10, faulty=0)
@@ -142,10 +142,16 @@ def tallied(checksums, *verdicts, injected=(), seconds=0.1):
     return tally
 
 
+def again(*verdicts):
+    """What comes of an operation that was late, when it is done again with more patience."""
+    tally = tallied(True, "DeadlineError", "right")
+    tally.add_again(operation(0, 0, 2, 0, 1), 2, outcomes(*verdicts))
+    return tally
+
+
 @pytest.mark.parametrize("sums", [True, False])
 def test_fates(sums):
     for verdicts, fate in [
-        (("right", "right"), "harmless"),
         (("PeerFailedError", "CorruptionError"), "detected"),
         (("right", "DeadlineError"), "detected"),
         (("wrong", "right"), "let through"),
@@ -163,13 +169,48 @@ def test_only_what_is_documented_may_get_through(sums, kind, holds):
     assert tallied(sums, "wrong", "right", injected=[kind]).holds == holds
 
 
-def test_without_a_fault_only_lateness_is_forgiven():
-    assert tallied(True, "DeadlineError", "PeerFailedError").late == 1
-    assert not tallied(True, "DeadlineError", "PeerFailedError").broken
+def test_without_a_fault_nothing_but_lateness_is_forgiven():
+    assert tallied(True, "DeadlineError", "PeerFailedError").broken == []
     assert not tallied(True, "DeadlineError", "CorruptionError").holds
     assert not tallied(True, "right", "wrong").holds
     assert not tallied(True, "PoisonedError", "right").holds
     assert tallied(True, "right", "right").holds
+
+
+def test_lateness_is_forgiven_once():
+    assert (again("right", "right").late, again("right", "right").broken) == (1, [])
+    assert not again("right", "DeadlineError").holds
+    assert again("PeerFailedError", "DeadlineError").broken
+
+
+@pytest.mark.parametrize("kind", ["corrupt", "truncate", "drop", "reorder", "die"])
+def test_with_checksums_what_must_be_noticed_is(kind):
+    assert not tallied(True, "right", "right", injected=[kind]).holds
+    assert tallied(False, "right", "right", injected=[kind]).holds
+
+
+class LosesOnOneRank(Wrapper):
+    """On rank 1 of its parts, no message of a call ever leaves: a deadlock without a fault."""
+
+    def subgroup(self, ranks, channel):
+        part = self.inner.subgroup(ranks, channel)
+        return Losing(part) if part.rank == 1 else part
+
+
+class Losing(Wrapper):
+    def prepare(self, sends, receives, channel):
+        return self.inner.prepare(sends if channel == 0 else [], receives, channel)
+
+
+def test_a_deadlock_is_not_lateness(monkeypatch):
+    perform = soaking.Soak.perform
+    monkeypatch.setattr(
+        soaking.Soak, "perform",
+        lambda self, wanted, over, patience=None: perform(self, wanted, over, patience and 0.3),
+    )  # fmt: skip
+    tally = soaked(LosesOnOneRank, seed=1, operations=4, faulty=0, patience=0.1)
+    assert not tally.holds
+    assert any("DeadlineError" in each for each in tally.broken)
 
 
 def test_what_takes_too_long_is_a_hang():
@@ -177,7 +218,7 @@ def test_what_takes_too_long_is_a_hang():
 
 
 def test_a_soak_in_which_most_waits_were_too_short_does_not_hold():
-    tally = tallied(True, "DeadlineError", "PeerFailedError")
+    tally = again("right", "right")
     assert tally.too_late
     assert not tally.holds
     for _ in range(4):

@@ -30,6 +30,8 @@ from refcoll_mpi import processes
 from refcoll_mpi.processes import Process
 
 _TAG = 1
+_LONGEST = 1000
+"""Characters."""
 ENDED = "has come to the end of its program"
 Word = dict[str, Any]
 
@@ -111,7 +113,7 @@ class Control:
     def fail(self, context: int | None, failure: Failure, ranks: Iterable[int]) -> None:
         """Tell ``ranks`` that a communicator has failed, or, if ``context`` is None, all."""
         self.failures.setdefault(context, failure)
-        word = {"failed": context, "reason": failure.reason, "culprit": failure.culprit}
+        word = {"failed": context, "reason": _cut(failure.reason), "culprit": failure.culprit}
         self._tell(word, ranks)
 
     def failure(self, contexts: Sequence[int]) -> tuple[Failure, int | None] | None:
@@ -143,17 +145,14 @@ class Control:
                 found[number] = silent(f"busy elsewhere, and waits for nobody ({process} runs)")
         return found
 
+    def forget_answers(self, context: int) -> None:
+        """Those to what was asked in an earlier wait."""
+        self._answers.pop(context, None)
+
     def forget(self, context: int) -> None:
         """A communicator is no more."""
         self.failures.pop(context, None)
         self._answers.pop(context, None)
-
-    def flush(self, seconds: float) -> None:
-        """For so long, help what was told on its way."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.poll()
-            time.sleep(0.01)
 
     def _tell(self, word: Word, ranks: Iterable[int]) -> None:
         data = np.frombuffer(json.dumps(word).encode(), np.uint8)
@@ -181,10 +180,26 @@ class Control:
         """Where this process stands, as those of communicator ``context`` want to know."""
         if self.leaving:
             return {"where": ENDED}
-        if context in self.waits:
-            return {"where": astuple(self.waits[context].standing())}
+        if (here := self.waits.get(context)) is not None:
+            return {"where": _said(here.standing())}
         elsewhere = [wait.elsewhere() for wait in list(self.waits.values())]
-        return {"where": astuple(elsewhere[0]) if elsewhere else "is about to go on"}
+        if elsewhere:
+            return {"where": _said(elsewhere[0])}
+        for other in controls():
+            for wait in list(other.waits.values()):
+                doing = _cut(wait.doing())
+                return {"where": f"waits for another rank, in {doing} of another communicator"}
+        return {"where": "is about to go on"}
+
+
+def _said(standing: Standing) -> list[Any]:
+    cut = replace(standing, doing=_cut(standing.doing), awaited=_cut(standing.awaited))
+    return list(astuple(cut))
+
+
+def _cut(text: str) -> str:
+    """So short that MPI sends it without the receiver's help, even if it is escaped."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def _standing(told: Sequence[Any]) -> Standing:
@@ -201,12 +216,15 @@ def _done(request: MPI.Request) -> bool:
 
 def _seen(comm: MPI.Intracomm) -> list[Process | None]:
     """The processes that this one can watch: of its node, and of its process namespace."""
-    said = comm.allgather((MPI.Get_processor_name(), processes.own()))
+    mine = processes.own()
+    said = comm.allgather((MPI.Get_processor_name(), mine))
     here = said[comm.rank][0]
     return [
-        process if process and node == here and not process.ended() else None
+        process
+        if process and mine and node == here and process.space == mine.space
+        and not process.ended() else None
         for node, process in said
-    ]
+    ]  # fmt: skip
 
 
 _made: dict[tuple[int, ...], Control] = {}

@@ -82,7 +82,8 @@ class Irecv:
     def _wrong_size(self, sent: str) -> TransportError:
         return TransportError(
             f"rank {self._comm.rank} expected {self.nbytes} bytes from rank {self._source}, "
-            f"which sent {sent}"
+            f"which sent {sent}",
+            culprit=self._source,
         )
 
 

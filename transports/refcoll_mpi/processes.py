@@ -15,6 +15,8 @@ class Process:
 
     number: int
     started: int
+    space: str
+    """Of process numbers: in another one they mean other processes."""
 
     def __str__(self) -> str:
         return f"process {self.number}"
@@ -35,7 +37,7 @@ class Process:
 def own() -> Process | None:
     """This process; None where the system does not tell."""
     found = _status(os.getpid())
-    return found and Process(os.getpid(), found[1])
+    return found and Process(os.getpid(), found[1], os.readlink("/proc/self/ns/pid"))
 
 
 def _status(number: int) -> tuple[str, int] | None:

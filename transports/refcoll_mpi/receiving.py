@@ -247,7 +247,8 @@ class Take:
         """Add a part; the whole message once it is there."""
         if nbytes != self.nbytes:
             raise TransportError(
-                f"expected {self.nbytes} bytes from rank {self.source}, which sent {nbytes}"
+                f"expected {self.nbytes} bytes from rank {self.source}, which sent {nbytes}",
+                culprit=self.source,
             )
         if self._whole is None:
             self._whole = BYTE.type(0).repeat(nbytes)  # aligned for any dtype

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
@@ -17,22 +15,10 @@ if "mpi4py.MPI" not in sys.modules:
     mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
 from mpi4py import MPI
 
-from refcoll.transport import (
-    ABOVE,
-    ArgumentError,
-    Bytes,
-    DeadlineError,
-    Incoming,
-    Outgoing,
-    PeerFailedError,
-    Transport,
-    filled,
-    idle,
-    named,
-)
-from refcoll.transport import culprit as blame
+from refcoll.transport import ArgumentError, Bytes, Incoming, Outgoing, Transport, idle
 from refcoll_mpi import ending, native
-from refcoll_mpi.control import ENDED, Control, Failure, Wait, control
+from refcoll_mpi.company import Company
+from refcoll_mpi.control import Control, control
 from refcoll_mpi.exchange import Exchange
 from refcoll_mpi.lanes import CONTEXTS, key
 from refcoll_mpi.launcher import require_right_launcher
@@ -43,9 +29,6 @@ from refcoll_mpi.waiting import Patience
 
 SEGMENT_BYTES = 4 << 20
 """Long MPI messages go in parts of this size.  Much shorter parts cost more than they hide."""
-
-_ARRIVING = 1.0
-"""Seconds that what a process sent before its end may take to arrive after word of that."""
 
 
 def connect(
@@ -127,7 +110,7 @@ class MPITransport(Transport):
         self._only_here = self._memory is not None and len(places) == comm.size
         self._looks = 0
         self.control, self.doing = words, idle
-        self._roots, self._contexts = tuple(roots), (self.context, *above)
+        self.company = Company(self, words, roots, above)
         self.patience = Patience(self)
 
     def prepare(
@@ -163,10 +146,8 @@ class MPITransport(Transport):
         inner = (tuple(ranks.index(r) for r in ranks if r in node) for node in self.nodes)
         nodes = sorted(node for node in inner if node)
         places = {new: self._places[old] for new, old in enumerate(ranks) if old in self._places}
-        roots = [self._roots[old] for old in ranks]
-        return MPITransport(
-            made, tuple(nodes), self._memory, places, self.control, roots, self._contexts
-        )
+        roots, above = [self.company.roots[old] for old in ranks], self.company.contexts
+        return MPITransport(made, tuple(nodes), self._memory, places, self.control, roots, above)
 
     def unclaimed(self, channel: int) -> int:
         wanted = key(self.context, channel)
@@ -181,73 +162,12 @@ class MPITransport(Transport):
     def abort(self, reason: str, culprit: int | None = None) -> None:
         """Tell all ranks, and note that this job cannot end in peace: see ``ending``."""
         ending.fail(reason)
-        if self.control.failure(self._contexts) is None:
-            root = None if culprit is None else self._roots[culprit]
-            self.control.fail(self.context, Failure(reason, root), self._roots)
+        self.company.fail(reason, culprit)
 
     def forgive(self) -> None:
         """For tests that injure messages on purpose, and whose ranks have met again since: what
         failed is over, and this job may end in peace."""
         ending.forgive()
-
-    def require_peers(self, wait: Wait, done: Callable[[], bool]) -> None:
-        """Raise PeerFailedError if one has failed, or the one that is waited for is no more."""
-        meanwhile = f"rank {self.rank} waited for {self._said(wait)}"
-        if (found := self.control.failure(self._contexts)) is not None:
-            raise PeerFailedError(
-                self._reason(*found), f"meanwhile {meanwhile}", self._number(found[0].culprit)
-            )
-        gone = self._gone(wait.root)
-        if gone and not done():
-            raise PeerFailedError(meanwhile, f"{self._name(wait.peer)} {gone}", wait.peer)
-
-    def _reason(self, failure: Failure, context: int | None) -> str:
-        """What a rank has said of a failure, and what the system can add to that."""
-        where = ABOVE if context not in (self.context, None) else ""
-        if failure.culprit is None:
-            return f"{where}{failure.reason}"
-        process, number = self.control.processes[failure.culprit], self._number(failure.culprit)
-        name = self._name(-1 - failure.culprit if number is None else number)
-        trouble = process.trouble() if process else None
-        more = f"; {name} {trouble}" if trouble and trouble not in failure.reason else ""
-        return f"{where if context is not None else f'{name} '}{failure.reason}{more}"
-
-    def _name(self, rank: int) -> str:
-        """What to call a rank, or, if it is negative, one that is not of these."""
-        if rank < 0:
-            return f"process {-1 - rank} of the job"
-        root = self._roots[rank]
-        return named(rank) if rank == root else f"rank {rank} (process {root} of the job)"
-
-    def _said(self, wait: Wait) -> str:
-        return filled(wait.awaited(), [wait.peer], self._name)
-
-    def _gone(self, root: int) -> str | None:
-        """What is said of a rank of ``control`` that will do nothing more."""
-        process = self.control.processes[root]
-        if process and process.ended():
-            return process.trouble()
-        heard = self.control.ended.get(root, math.inf)
-        return ENDED if time.monotonic() - heard > _ARRIVING else None
-
-    def root(self, rank: int) -> int:
-        """A rank as one of ``control``."""
-        return self._roots[rank]
-
-    def ask(self, ranks: Iterable[int]) -> None:
-        """Ask these ranks where they stand."""
-        self.control.ask(self.context, [self._roots[rank] for rank in ranks])
-
-    def late(self, wait: Wait, waited: float) -> DeadlineError:
-        """What to raise after waiting in vain."""
-        known = self.control.known(self.context, self._roots)
-        guilty, way = blame(self.rank, wait.standing(), known, self._name)
-        said = f"rank {self.rank} waited {waited:.1f} s for {self._said(wait)}"
-        return DeadlineError(said, way, guilty)
-
-    def _number(self, root: int | None) -> int | None:
-        """The number here of a rank of ``control``."""
-        return None if root not in self._roots else self._roots.index(root)
 
     def native(
         self, collective: str, x: np.ndarray[Any, Any], out: Any, persistent: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import time
@@ -20,7 +19,7 @@ yield_core: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep
 _BUSY = 1e-4
 _LONG = 1e-3
 _GRACE = 1.0
-"""Seconds before its time is up in which a rank asks the others where they stand."""
+"""Seconds before its time is up in which a rank asks others where they stand."""
 _PING = 1.0
 """Seconds after which it asks the one that it waits for, and again after twice as long, ..."""
 _LOOK = 0.02
@@ -61,7 +60,7 @@ class Patience:
             yield_core()
             waited = time.monotonic() - started
             if waited > _LONG or waited > timeout:
-                wait = Wait(lambda: self._end.doing(), peer, awaited, self._end.root(peer))
+                wait = self._end.company.wait(peer, awaited)
                 return self._patiently(done, started, timeout, wait, long)
             if waited > _BUSY and threading.active_count() > 1:
                 time.sleep(_NAP)
@@ -75,7 +74,7 @@ class Patience:
         wait: Wait,
         long: Callable[[], object] | None,
     ) -> None:
-        end = self._end
+        end, company = self._end, self._end.company
         asks, looks, pings = timeout - min(_GRACE, timeout / 2), _LOOK, _PING
         with end.control.waiting(end.context, wait):
             while not done():
@@ -86,14 +85,13 @@ class Patience:
                 waited = time.monotonic() - started
                 if waited > looks:
                     looks = waited + _LOOK
-                    end.require_peers(wait, done)
+                    company.require(wait, done)
                 if waited > pings:
                     pings *= 2
-                    end.ask([wait.peer])  # it may have come to its end
+                    company.ping(wait)
                 if waited > asks:
-                    asks = math.inf
-                    end.ask(range(end.size))
+                    company.inquire(wait)
                 if waited > timeout and not done():
-                    raise end.late(wait, waited)
+                    raise company.late(wait, waited)
                 if threading.active_count() > 1:
                     time.sleep(_NAP)
