@@ -245,3 +245,45 @@ def test_a_clock_that_is_ahead_is_found(monkeypatch):
         assert ahead[:2] == [0, 0]
         assert all(abs(each - 100) <= error for each in ahead[2:])
         assert error < 1
+
+
+def test_a_report_across_nodes_sees_one_clock(monkeypatch):
+    """Ranks 2 and 3 have clocks that are 100 s ahead; rank 3 comes 0.2 s late."""
+    import threading
+
+    from refcoll import clocks
+
+    real = time.monotonic
+
+    def monotonic():
+        return real() + (100 if threading.current_thread().name == "ahead" else 0)
+
+    monkeypatch.setattr(clocks.time, "monotonic", monotonic)  # the time module's, for all
+
+    def body(comm):
+        if comm.rank >= 2:
+            threading.current_thread().name = "ahead"
+        return late_once(comm, comm.plan("all_reduce", np.ones(10)).run, rank=3)
+
+    for found in refcoll.spawn(4, body, nodes=((0, 1), (2, 3)), timeout=20):
+        assert found.worst.late_rank == 3
+        assert found.worst.late_by < 10
+        assert max(found.worst.left) - min(found.worst.entered) < 10
+        assert 0 < found.clock_error < 1
+
+
+@pytest.mark.parametrize(("checked", "waits"), [(True, True), (False, False)])
+def test_a_call_that_compares_lets_even_the_first_of_a_scan_wait(checked, waits):
+    """Rank 0 of a linear scan needs nothing of the others, but for the comparison."""
+
+    def body(comm):
+        comm.scan(np.ones(4), algorithm="linear", check=checked)
+        comm.barrier()
+        with comm.watch() as seen:
+            if comm.rank == 2:
+                time.sleep(LATE)
+            comm.scan(np.ones(4), algorithm="linear", check=checked)
+        return seen.report()
+
+    found = refcoll.spawn(3, body)[0]
+    assert (found.worst.waited[0] >= 0.9 * LATE) == waits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ import pytest
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("raises", "process 2 of the job was ended by ValueError: an accident of the user's own"),
+        ("raises", "rank 2 was ended by ValueError: an accident of the user's own"),
         ("never calls", "waited 3."),
         ("exits", "rank 2 has come to the end of its program"),
         ("is killed", ""),
@@ -152,3 +153,43 @@ def test_a_short_soak(ranks, mpirun, refcoll_script):
     assert run.returncode == 0, run.stdout + run.stderr
     assert "holds: 150 operations" in run.stdout
     assert "0 hangs, 0 wrong results let through with checksums" in run.stdout
+
+
+# ---- parts, whose ranks have other numbers ------------------------------------------------
+
+
+def parts(program, how):
+    run = program(4, "parts.py", how, limit=60)
+    return json.loads(run.stdout.splitlines()[0]), run
+
+
+def test_a_silent_rank_of_a_part_is_named_by_both_numbers(program):
+    heard, run = parts(program, "silent")
+    kind, message, culprit = heard[1][0]
+    assert (kind, culprit) == ("DeadlineError", 0)
+    assert (
+        "rank 1 waited 3.0 s for 64 bytes from rank 0 (process 3 of the job); rank 0 (proc"
+        in message
+    )
+    assert "gives no answer: it is busy elsewhere, and waits for nobody (process " in message
+    assert [each[1] for each in heard] == [2.0, None, 2.0, None]
+    assert run.returncode != 0
+    assert "refcoll: the job ends with status 1, because earlier rank 1 gave up" in run.stderr
+
+
+def test_a_chain_through_a_part_is_followed(program):
+    """Rank 0 waits for 3, which waits for 1 in their part, where that has the number 1 too."""
+    heard, _ = parts(program, "elsewhere")
+    kind, message, culprit = heard[0][0]
+    assert (kind, culprit) == ("DeadlineError", 1)
+    assert "rank 3 itself waits for 64 bytes from rank 1, in the handshake before" in message
+    assert "all_reduce (call 1) of another communicator; rank 1 gives no answer" in message
+
+
+def test_a_failure_of_the_whole_reaches_its_parts(program):
+    heard, _ = parts(program, "above")
+    kind, message, culprit = heard[1][0]
+    assert (kind, culprit) == ("PeerFailedError", 0)
+    above = "in the communicator that this one was split from, rank 3 failed: ZeroDivisionError"
+    assert above in message
+    assert "meanwhile rank 1 waited for 64 bytes from rank 0 (process 3 of the job)" in message
