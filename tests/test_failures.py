@@ -233,10 +233,11 @@ def test_a_failure_of_the_whole_reaches_its_parts(first):
     def body(comm):
         made = comm.transport.subgroup([3, 1], 99) if first == "part" and comm.rank % 2 else None
         comm.barrier()
+        time.sleep(0.3)  # until all have left the barrier
         if comm.rank == 3:
             comm.transport.abort("rank 3 failed: an accident", 3)
         if comm.rank == 1:
-            time.sleep(0.1)
+            time.sleep(0.3 if first == "failure" else 0)
             part = Communicator(made or comm.transport.subgroup([3, 1], 99), 20)
             with pytest.raises(PeerFailedError) as caught:
                 part.all_reduce(np.ones(4))
