@@ -156,7 +156,8 @@ class _Handshake:
         self.call: int | None = None
 
     def __call__(self) -> str:
-        named = self.record.get("collective") or "a call that is refused here"
+        refused = "a call that is refused here" if "error" in self.record else "going on"
+        named = self.record.get("collective") or refused
         numbered = "" if self.call is None else f" (call {self.call})"
         return f"the handshake before {named}{numbered}"
 

@@ -48,7 +48,7 @@ def named(rank: int) -> str:
 
 def filled(awaited: str, ranks: Sequence[int], name: Name = named) -> str:
     """What is waited for, with the ranks in their place."""
-    return awaited.replace("{}", " and ".join(map(name, ranks)))
+    return awaited.replace("{}", " and ".join(map(name, ranks)) or "nobody any more")
 
 
 def silent(why: str = "") -> str:

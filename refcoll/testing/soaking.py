@@ -144,6 +144,7 @@ class Soak:
     def __init__(self, transport: Transport, patience: float) -> None:
         self.comm = Communicator(transport, MEETING)
         self.patience = patience
+        self._parts = 0
         self._part: Transport | None = None
         """Used until an operation may have ruined it: to make another takes time."""
 
@@ -155,8 +156,8 @@ class Soak:
         Raises TransportError where a rank does not come back.
         """
         if self._part is None:
-            ranks = range(self.comm.size)
-            self._part = self.comm.transport.subgroup(ranks, wanted.number + 1)
+            self._parts += 1
+            self._part = self.comm.transport.subgroup(range(self.comm.size), self._parts)
         mine, comm = self._attempt(wanted, _Lasting(self._part), patience or self.patience)
         said = {"outcome": asdict(mine), "over": over}
         everyone = self.comm.agreement.collect(said, (), MEETING)

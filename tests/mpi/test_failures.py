@@ -193,3 +193,9 @@ def test_a_failure_of_the_whole_reaches_its_parts(program):
     above = "in the communicator that this one was split from, rank 3 failed: ZeroDivisionError"
     assert above in message
     assert "meanwhile rank 1 waited for 64 bytes from rank 0 (process 3 of the job)" in message
+
+
+def test_what_was_lent_to_a_call_that_failed_blocks_no_other(program):
+    """The exit status is not 0, as after any failure."""
+    run = program(2, "lent.py", limit=60)
+    assert run.stdout.count("works on.") == 2, run.stderr[-3000:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from refcoll.transport import Bytes, Incoming, Lent, Outgoing, TransportError
 from refcoll_mpi import ending, heap
@@ -29,7 +30,7 @@ class Exchange:
         receives: Sequence[Incoming],
         channel: int,
     ) -> None:
-        self._end = end
+        self._end, self._me = end, ref(self)
         self._views: list[Bytes] = [send.view for send in sends]
         """Kept: a lane knows where a view lies, but does not keep it."""
         self._key, self._tag = key(end.context, channel), channel % end.tags
@@ -100,6 +101,7 @@ class Exchange:
 
     def start(self) -> None:
         """Put all in flight; what finds no room is held, and sent in later waits."""
+        self._end.running = self._me
         for start in self._starts:
             start()
 
@@ -114,7 +116,7 @@ class Exchange:
         try:
             return self._waits[index](timeout)
         except TransportError:
-            self._abandon()
+            self.abandon()
             raise
 
     def _until(
@@ -162,7 +164,7 @@ class Exchange:
                         f"{{}} to receive {sent.view.nbytes} bytes"
                     ), sent.to)  # fmt: skip
         except TransportError:
-            self._abandon()
+            self.abandon()
             raise
 
     def _finish(self, timeout: float) -> None:
@@ -170,11 +172,12 @@ class Exchange:
             for isend in self._isends:
                 isend.finish(timeout)
         except TransportError:
-            self._abandon()
+            self.abandon()
             raise
 
-    def _abandon(self) -> None:
-        """After a failure: what is still under way must not meet freed or reused memory.
+    def abandon(self) -> None:
+        """After a failure: what is still under way must not meet freed or reused memory, nor
+        stand in the way of other communicators.
 
         Receives are cancelled; the memory that sends and lent receives use is kept to the
         end of the process, in which others may still read it.  (The caller's own arrays are

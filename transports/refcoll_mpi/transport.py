@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
+from weakref import ref
 
 import mpi4py
 import numpy as np
@@ -110,6 +111,8 @@ class MPITransport(Transport):
         self._only_here = self._memory is not None and len(places) == comm.size
         self._looks = 0
         self.control, self.doing = words, idle
+        self.running: ref[Exchange] | None = None
+        """The one that was started last; its memory is not kept for that."""
         self.company = Company(self, words, roots, above)
         self.patience = Patience(self)
 
@@ -162,6 +165,9 @@ class MPITransport(Transport):
     def abort(self, reason: str, culprit: int | None = None) -> None:
         """Tell all ranks, and note that this job cannot end in peace: see ``ending``."""
         ending.fail(reason)
+        last = self.running and self.running()
+        if last is not None:
+            last.abandon()  # it may be the caller that failed, with data lent to it
         self.company.fail(reason, culprit)
 
     def forgive(self) -> None:
