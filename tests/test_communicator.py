@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from functools import reduce
 
 import ml_dtypes
@@ -864,3 +866,20 @@ def test_an_operator_that_fails_on_one_rank_leaves_nobody_waiting():
         return took
 
     assert max(refcoll.spawn(3, body, timeout=60)) < 3
+
+
+def test_a_plan_that_is_dropped_is_gone_at_once():
+    """Not when Python next looks for cycles: plans may hold much memory."""
+
+    def body(comm):
+        plan = comm.plan("all_reduce", np.ones(100), algorithm="ring")
+        plan.run()
+        held = weakref.ref(plan._plan)
+        del plan
+        return held() is None
+
+    gc.disable()
+    try:
+        assert spawn(2, body) == [True, True]
+    finally:
+        gc.enable()

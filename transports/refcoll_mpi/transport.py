@@ -165,7 +165,7 @@ class MPITransport(Transport):
     def abort(self, reason: str, culprit: int | None = None) -> None:
         """Tell all ranks, and note that this job cannot end in peace: see ``ending``."""
         ending.fail(reason)
-        last = self.running and self.running()
+        last = None if self.running is None else self.running()
         if last is not None:
             last.abandon()  # it may be the caller that failed, with data lent to it
         self.company.fail(reason, culprit)
