@@ -41,7 +41,7 @@ def test_nodes_are_found_as_they_are(hosts, per_host, placement, built, program)
     [
         (2, 2, "block", ()),  # every algorithm of every collective
         (4, 2, "block", ("-a", "hierarchical_rails")),
-        (2, 4, "interleaved", ("-a", "hierarchical_leaders")),
+        pytest.param(2, 4, "interleaved", ("-a", "hierarchical_leaders"), marks=pytest.mark.long),
     ],
 )
 def test_results_are_exact(hosts, per_host, placement, arguments, built):

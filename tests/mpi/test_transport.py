@@ -8,8 +8,12 @@ import pytest
 
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 
-KEPT = [(1, "shared"), (2, "shared"), (3, "shared"), (5, "shared"), (3, "off"),
-        (3, "fenced"), (3, "checksums"), (2, "mixed"), (4, "mixed"), (5, "mixed")]  # fmt: skip
+LONG = pytest.mark.long
+KEPT = [
+    (1, "shared"), (2, "shared"), (3, "shared"), (3, "off"), (3, "fenced"), (3, "checksums"),
+    (2, "mixed"), (4, "mixed"),
+    *(pytest.param(5, how, marks=LONG) for how in ("shared", "mixed")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ranks", "how"), KEPT)
@@ -29,7 +33,7 @@ def test_it_reports_silence_and_wrong_sizes(ranks, how, program):
         assert run.stdout.count(f"kept: {check.__name__}.") == ranks, run.stderr
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 5])
+@pytest.mark.parametrize("ranks", [2, 3, 4, pytest.param(5, marks=LONG)])
 def test_plans_and_communicators_share_lanes(ranks, program):
     run = program(ranks, "stress.py", str(ranks), "300")
     assert run.returncode == 0, run.stderr[-3000:]

@@ -16,7 +16,9 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize(
+    "ranks", [1, 2, 3, 4, *(pytest.param(n, marks=pytest.mark.long) for n in (6, 8))]
+)
 def test_everything_holds(ranks, mpirun, refcoll_script, tmp_path):
     path = tmp_path / "rows.json"
     run = mpirun(ranks, refcoll_script, "verify", "--json", str(path))
