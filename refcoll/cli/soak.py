@@ -90,13 +90,13 @@ def _progress(rank: int) -> Callable[[Tally], None]:
 
 
 def _verdict(tally: Tally) -> str:
+    if tally.broken:
+        return f"FAILS: {len(tally.broken)} of {tally.operations} operations: {tally.broken[0]}"
     if tally.too_late:
         return (
             f"FAILS: in {tally.late} of {tally.operations} operations a wait was too short for "
             "this machine, so they show nothing: give more --timeout"
         )
-    if tally.broken:
-        return f"FAILS: {len(tally.broken)} of {tally.operations} operations: {tally.broken[0]}"
     injected = tally.fates.total()
     return (
         f"holds: {tally.operations} operations, {injected} of them with a fault: 0 hangs, 0 wrong "

@@ -123,7 +123,7 @@ class World:
                     world.fail(*self._seen_from(ranks))
                 for desk, rank in zip(world.desks, ranks, strict=True):
                     desk.gone = self.desks[rank].gone
-                world._forget = lambda: self._subworlds.pop(key, None)
+                world._forget = lambda: self._drop(key)
                 self._subworlds[key] = world
             return self._subworlds[key]
 
@@ -131,8 +131,13 @@ class World:
         """Be forgotten, once every rank of a part has closed its end."""
         with self._lock:
             self._open -= 1
-            if self._open == 0:
-                self._forget()
+            last = self._open == 0
+        if last:
+            self._forget()
+
+    def _drop(self, key: tuple[int, tuple[int, ...]]) -> None:
+        with self._lock:  # others may be going through the parts
+            del self._subworlds[key]
 
     def leave(self, rank: int) -> None:
         """Note that ``rank`` has ended, so that nobody waits for it."""
@@ -161,21 +166,20 @@ class World:
 
     def known(self, asking: int) -> Known:
         """What can be told of the other ranks to one that has waited too long."""
-        found: dict[int, Standing | str] = {}
-        for rank, desk in enumerate(self.desks):
-            waits = list(desk.waits) if rank != asking else []
-            here = [wait for wait in waits if wait.end.world is self]
-            if not here and desk.gave_up and rank != asking:
-                here = [desk.gave_up]
-            if desk.gone:
-                found[rank] = "has ended"
-            elif here:
-                found[rank] = here[0].standing()
-            elif waits:
-                found[rank] = self._elsewhere(waits[0])
-            elif rank != asking:
-                found[rank] = silent("busy elsewhere, and waits for nobody")
-        return found
+        others = [rank for rank in range(self.size) if rank != asking]
+        return {rank: self._matter(self.desks[rank]) for rank in others}
+
+    def _matter(self, desk: _Desk) -> Standing | str:
+        """What is the matter with a rank."""
+        waits = list(desk.waits)
+        here = next((wait for wait in waits if wait.end.world is self), desk.gave_up)
+        if desk.gone:
+            return "has ended"
+        if here is not None:
+            return here.standing()
+        return (
+            self._elsewhere(waits[0]) if waits else silent("busy elsewhere, and waits for nobody")
+        )
 
     def _elsewhere(self, wait: _Wait) -> Standing:
         """A wait in another world, with the ranks that are awaited numbered as here."""

@@ -14,7 +14,7 @@ from refcoll.testing.soaking import Operation, Outcome, Soak, operation
 from refcoll.transport import Transport
 
 UNNOTICED = frozenset({"corrupt", "reorder", "drop", "duplicate"})
-"""Faults that, without checksums, may go unnoticed: docs/communicator.md says when."""
+"""Faults that, without checksums, may go unnoticed: docs/failures.md says when."""
 NOTICED = frozenset({"corrupt", "truncate", "drop", "reorder", "die"})
 """Faults that, with checksums, must not even be harmless."""
 FATES = ("detected", "harmless", "let through")
@@ -76,7 +76,7 @@ class Tally:
         """Count one operation's outcomes."""
         self.operations += 1
         self.nbytes += sum(each.nbytes for each in outcomes)
-        if len(self.told) <= MOST_TOLD:
+        if len(self.told) < MOST_TOLD:
             came = ", ".join(f"rank {rank} {each}" for rank, each in enumerate(outcomes))
             self.told.append(f"{done.title(size)}: {came}")
         delays = sum(fault.seconds for _, fault in done.faults if fault.kind == "delay")
@@ -149,14 +149,15 @@ def soak(
         wanted = operation(plan.seed, number, end.size, plan.faulty, plan.patience)
         try:
             outcomes, over = mine.perform(wanted, time.monotonic() - started > plan.seconds)
+            tally.add(wanted, end.size, outcomes, plan.patience)
+            if is_late(outcomes) and not any(each.injected for each in outcomes):
+                calm = replace(wanted, faults=())
+                again, _ = mine.perform(calm, False, 50 * plan.patience + 5)
+                tally.add_again(calm, end.size, again)
         except TransportError as error:
             tally.hangs += 1
             tally.broken.append(f"a rank did not come back: {wanted.title(end.size)}: {error}")
             break
-        tally.add(wanted, end.size, outcomes, plan.patience)
-        if is_late(outcomes) and not any(each.injected for each in outcomes):
-            calm = replace(wanted, faults=())
-            tally.add_again(calm, end.size, mine.perform(calm, False, 50 * plan.patience + 5)[0])
         progress(tally)
         number += 1
     return tally

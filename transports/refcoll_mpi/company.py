@@ -62,14 +62,14 @@ class Company:
 
     def inquire(self, wait: Wait) -> None:
         """Ask the next one in the chain of those that wait for one another."""
-        known = self.control.known(self._end.context, self.roots)
+        answers = self.control.answered(self._end.context, self.roots)
         peer, seen = wait.peer, {self._rank}
         while peer not in seen and peer >= 0:
             if peer not in self._asked:
                 self._asked.add(peer)
                 self.control.ask(self._end.context, [self.roots[peer]])
                 return
-            found = known.get(peer)
+            found = answers.get(peer)
             if not isinstance(found, Standing) or not found.awaits:
                 return
             seen.add(peer)

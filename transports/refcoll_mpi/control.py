@@ -127,22 +127,27 @@ class Control:
         """Ask ranks where they stand, as those of communicator ``context``."""
         self._tell({"ask": context}, ranks)
 
-    def known(self, context: int, ranks: Sequence[int]) -> Known:
-        """What has been answered since, and what the system tells of processes of this node,
-        by number in ``ranks``; -1 - r for a rank r that is not there."""
-        answers = self._answers.get(context, {})
+    def answered(self, context: int, ranks: Sequence[int]) -> dict[int, Standing | str]:
+        """What has been answered since, by number in ``ranks``; -1 - r is a rank r that is not
+        there."""
         found: dict[int, Standing | str] = {}
+        for rank, answer in list(self._answers.get(context, {}).items()):
+            if isinstance(answer, Standing) and answer.elsewhere:
+                here = (ranks.index(r) if r in ranks else -1 - r for r in answer.awaits)
+                answer = replace(answer, awaits=tuple(here))
+            found[ranks.index(rank)] = answer
+        return found
+
+    def known(self, context: int, ranks: Sequence[int]) -> Known:
+        """The same, and what the system tells of processes of this node."""
+        found = self.answered(context, ranks)
         for number, rank in enumerate(ranks):
-            process, answer = self.processes[rank], answers.get(rank)
+            process = self.processes[rank]
             if process and (trouble := process.trouble()):
                 found[number] = trouble
-            elif isinstance(answer, Standing) and answer.elsewhere:
-                here = (ranks.index(r) if r in ranks else -1 - r for r in answer.awaits)
-                found[number] = replace(answer, awaits=tuple(here))
-            elif answer is not None:
-                found[number] = answer
             elif process:
-                found[number] = silent(f"busy elsewhere, and waits for nobody ({process} runs)")
+                runs = silent(f"busy elsewhere, and waits for nobody ({process} runs)")
+                found.setdefault(number, runs)
         return found
 
     def forget_answers(self, context: int) -> None:
@@ -152,7 +157,7 @@ class Control:
     def forget(self, context: int) -> None:
         """A communicator is no more."""
         self.failures.pop(context, None)
-        self._answers.pop(context, None)
+        self.forget_answers(context)
 
     def _tell(self, word: Word, ranks: Iterable[int]) -> None:
         data = np.frombuffer(json.dumps(word).encode(), np.uint8)
