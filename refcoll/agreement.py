@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refcoll.errors import DeadlineError, DisagreementError, RefcollError, TransportError
-from refcoll.interpreters.execute import remedy
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
+from refcoll.words import spans
 
 Record: TypeAlias = Mapping[str, object]
 CHANNEL = 0
@@ -143,7 +143,7 @@ class Agreement:
             late = isinstance(error, DeadlineError)
             why = "not all ranks made this call in time: " if late else ""
             raise error.told(
-                f"{why}in {self._doing()}: {error.message}", remedy(error)
+                f"{why}in {self._doing()}: {error.message}", error.remedy()
             ) from error.__cause__
         return came
 
@@ -192,16 +192,5 @@ def _differing(records: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    """As in "ranks 0-2, 5".
-
-    >>> _ranks([0, 1, 2, 5])
-    'ranks 0-2, 5'
-    """
-    spans: list[list[int]] = []
-    for rank in ranks:
-        if spans and spans[-1][-1] == rank - 1:
-            spans[-1].append(rank)
-        else:
-            spans.append([rank])
-    said = ", ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else f"{s[0]}" for s in spans)
-    return f"rank{'s' if len(ranks) > 1 else ''} {said}"
+    """As in "ranks 0-2, 5"."""
+    return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"

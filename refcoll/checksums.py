@@ -21,12 +21,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from refcoll.errors import CorruptionError, DeadlineError, PeerFailedError, TransportError
-from refcoll.transport import Bytes, Exchange, Incoming, Lent, Outgoing, Transport
+from refcoll.transport import Bytes, Exchange, Incoming, Lent, Outgoing, Transport, slot
 from refcoll.wrapping import Wrapper
 
 HEADER = 16
 _HEAD = np.dtype([("number", "<u8"), ("crc", "<u4"), ("nbytes", "<u4")])
-_SLOTS = 127
+_SLOTS = 128
 """Channels that share a slot share a count: a communicator uses them one after another."""
 
 
@@ -58,8 +58,8 @@ class Checksummed(Wrapper):
 class _Frame:
     """One outgoing message, with room for what goes before it."""
 
-    def __init__(self, end: Checksummed, send: Outgoing, slot: int) -> None:
-        self._end, self._view, self._key = end, send.view, (send.to, slot)
+    def __init__(self, end: Checksummed, send: Outgoing, shared: int) -> None:
+        self._end, self._view, self._key = end, send.view, (send.to, shared)
         self.bytes = end.inner.empty(HEADER + send.view.nbytes)
         self._head = self.bytes[:HEADER].view(_HEAD)
 
@@ -81,10 +81,10 @@ class _Exchange(Exchange):
         receives: Sequence[Incoming],
         channel: int,
     ) -> None:
-        slot = channel and 1 + (channel - 1) % _SLOTS
+        shared = slot(channel, _SLOTS)
         self._end, self._receives = end, tuple(receives)
-        self._keys = [(receive.source, slot) for receive in receives]
-        self._frames = [_Frame(end, send, slot) for send in sends]
+        self._keys = [(receive.source, shared) for receive in receives]
+        self._frames = [_Frame(end, send, shared) for send in sends]
         framed = [
             Outgoing(frame.bytes, send.to) for frame, send in zip(self._frames, sends, strict=True)
         ]
@@ -105,7 +105,7 @@ class _Exchange(Exchange):
             told = error.told(f"{error.message} (a message of {size})")
             if not isinstance(error, (DeadlineError, PeerFailedError)):
                 told.culprit = receive.source
-            raise told from None
+            raise told from error.__cause__
         self._require_right(came, index)
         data = came[HEADER:]
         if receive.view is None:
@@ -125,18 +125,17 @@ class _Exchange(Exchange):
         expected = self._end.received[self._keys[index]]
         self._end.received[self._keys[index]] += 1
         head = came[:HEADER].view(_HEAD)[0]
-        wrong = None
+        number = int(head["number"])
         if int(head["crc"]) != _crc(came):
-            wrong = "changed on its way: its checksum is wrong"
-        elif int(head["number"]) < expected:
+            number, wrong = expected, "changed on its way: its checksum is wrong"
+        elif number < expected:
             wrong = f"where message {expected} was due: it was repeated, or came late"
-        elif int(head["number"]) > expected:
+        elif number > expected:
             wrong = f"where message {expected} was due, which was lost or overtaken"
-        if wrong is not None:
-            number = expected if "changed" in wrong else int(head["number"])
-            got = f"rank {self._end.rank} got message {number} from rank {source}"
-            said = f"{got}, of {nbytes} bytes, {wrong}"
-            raise CorruptionError(said, culprit=source)
+        else:
+            return
+        got = f"rank {self._end.rank} got message {number} from rank {source}"
+        raise CorruptionError(f"{got}, of {nbytes} bytes, {wrong}", culprit=source)
 
 
 def _crc(frame: Bytes) -> int:

@@ -41,9 +41,18 @@ class TransportError(RefcollError):
         assert isinstance(made, TransportError)
         return made
 
+    def remedy(self) -> str:
+        """What to do, where that can be said."""
+        return ""
+
 
 class DeadlineError(TransportError, TimeoutError):
     """A wait ended without what it waited for."""
+
+    def remedy(self) -> str:
+        """See to the culprit, or wait longer."""
+        see = "" if self.culprit is None else f"see the output of rank {self.culprit}, or "
+        return f"{see}allow more time by timeout="
 
 
 class CorruptionError(TransportError):

@@ -35,6 +35,7 @@ from refcoll.topology import Nodes, Topology
 from refcoll.transport import Transport
 from refcoll.tuning import Tuning
 from refcoll.tuning import tuning as find_tuning
+from refcoll.words import described
 
 if TYPE_CHECKING:
     from refcoll.stragglers import Watch
@@ -377,15 +378,10 @@ class Group:
     def _abort(self, error: BaseException) -> None:
         """Let the others, who may be waiting for this rank, know that it has failed."""
         guilty: int | None = self.rank
-        said = f"failed: {_described(error)}"
+        said = f"failed: {described(error)}"
         if isinstance(error, TransportError):
             said, guilty = f"gave up: {error}", error.culprit
         self.transport.abort(f"rank {self.rank} {said}", guilty)
-
-
-def _described(error: BaseException) -> str:
-    """As in "ValueError: what it says"."""
-    return f"{type(error).__name__}{f': {error}' if str(error) else ''}"
 
 
 def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:

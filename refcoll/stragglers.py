@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -142,12 +141,7 @@ class Watch:
         self._comm.watching = (*self._comm.watching, self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._comm.watching = tuple(each for each in self._comm.watching if each is not self)
 
     def note(self, program: Program, number: int, compared: bool, entered: float) -> None:

@@ -63,6 +63,7 @@ from refcoll.errors import (
 )
 from refcoll.launching import launched_size, launcher
 from refcoll.standing import ABOVE, Known, Standing, culprit, filled, named, silent
+from refcoll.words import described
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 Lent: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -161,6 +162,12 @@ class Transport(Protocol):
         """Free what the transport holds.  Does not wait for other ranks."""
 
 
+def slot(channel: int, slots: int) -> int:
+    """One of few numbers for a channel, where messages have no room for more: 0, which is the
+    handshake's, keeps its own, and the others take turns: they are used one after another."""
+    return 1 + (channel - 1) % (slots - 1) if channel else 0
+
+
 def idle() -> str:
     """What a rank does that has not said."""
     return "no call"
@@ -184,10 +191,12 @@ __all__ = [
     "Transport",
     "TransportError",
     "culprit",
+    "described",
     "filled",
     "idle",
     "launched_size",
     "launcher",
     "named",
     "silent",
+    "slot",
 ]

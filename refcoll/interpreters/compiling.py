@@ -23,6 +23,7 @@ from refcoll.schedule import (
     remote,
 )
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
+from refcoll.words import spans
 
 Apply: TypeAlias = Callable[[Any], object]
 """What to do with the elements that a receive brought, or that move within the rank."""
@@ -78,10 +79,8 @@ class Stage:
         parts = [i for i, each in enumerate(self.brought) if each is action]
         came = sum(self.receives[i].nbytes for i in parts if i < awaited)
         whole = sum(self.receives[i].nbytes for i in parts)
-        spans = [f"{a}-{b - 1}" if b > a + 1 else f"{a}" for a, b in runs(indices(action.chunks))]
-        many = len(spans) != 1 or "-" in spans[0]
-        listed = ", ".join([*spans[:_SPANS], *(["..."] if len(spans) > _SPANS else [])])
-        what = f"chunk{'s' if many else ''} {listed}"
+        chunks = indices(action.chunks)
+        what = f"chunk{'' if len(chunks) == 1 else 's'} {spans(chunks, _SPANS)}"
         had_come = f"; {came} of {whole} bytes had come" if late else ""
         return f"{what} from rank {action.source}{had_come}"
 

@@ -18,7 +18,7 @@ from contextvars import copy_context
 import numpy as np
 
 from refcoll.chunks import Layout
-from refcoll.errors import DeadlineError, TransportError
+from refcoll.errors import TransportError
 from refcoll.graph import is_chain
 from refcoll.interpreters.compiling import Compiler, Input
 from refcoll.operators import Array, Operator
@@ -81,7 +81,7 @@ class Plan:
                 where.step = stage.number
                 stage.run(timeout)
         except TransportError as error:
-            told = error.told(f"{where()}: {error.message}", remedy(error))
+            told = error.told(f"{where()}: {error.message}", error.remedy())
             raise told from error.__cause__
 
 
@@ -95,11 +95,3 @@ class _Where:
     def __call__(self) -> str:
         again = f", run {self.runs}" if self.runs > 1 else ""
         return f"{self.title} (call {self.channel}{again}), step {self.step + 1} of {self.last + 1}"
-
-
-def remedy(error: TransportError) -> str:
-    """What to do, for a wait that was in vain."""
-    if not isinstance(error, DeadlineError):
-        return ""
-    see = "" if error.culprit is None else f"see the output of rank {error.culprit}, or "
-    return f"{see}allow more time by timeout="

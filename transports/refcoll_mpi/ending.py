@@ -19,7 +19,7 @@ from types import TracebackType
 
 from mpi4py import MPI
 
-from refcoll.transport import PeerFailedError, RefcollError
+from refcoll.transport import PeerFailedError, RefcollError, described
 from refcoll.transport import __file__ as contract
 from refcoll_mpi.control import Failure, controls
 
@@ -63,7 +63,7 @@ def watch() -> None:
 
 def _tell(error: BaseException) -> None:
     """Let those who wait for this process know at once."""
-    said = f"was ended by {type(error).__name__}{f': {error}' if str(error) else ''}"
+    said = f"was ended by {described(error)}"
     for each in controls():
         each.fail(None, Failure(said, each.comm.rank), range(each.comm.size))
 

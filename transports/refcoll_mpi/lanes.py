@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from refcoll.transport import Lent
+from refcoll.transport import Lent, slot
 
 PLACES = 4
 """A power of two."""
@@ -48,8 +48,7 @@ Fence = Callable[[], object] | None
 
 def key(context: int, channel: int) -> int:
     """The part of a tag that says which communicator's and channel's a message is."""
-    kept = 1 + (channel - 1) % (CHANNELS - 1) if channel else 0  # 0 is the handshake's alone
-    return (context << _CHANNEL_BITS | kept) << (SIZE_BITS + 1)
+    return (context << _CHANNEL_BITS | slot(channel, CHANNELS)) << (SIZE_BITS + 1)
 
 
 def context_of(found: int) -> int:

@@ -1,0 +1,23 @@
+"""How numbers and errors are said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refcoll.chunks import runs
+
+
+def spans(numbers: Sequence[int], most: int | None = None) -> str:
+    """Numbers in the order given, neighbours as a span; of more than ``most`` spans the first.
+
+    >>> spans([0, 1, 2, 5])
+    '0-2, 5'
+    """
+    said = [f"{first}-{end - 1}" if end > first + 1 else f"{first}" for first, end in runs(numbers)]
+    cut = most is not None and len(said) > most
+    return ", ".join([*said[:most], "..."] if cut else said)
+
+
+def described(error: BaseException) -> str:
+    """As in "ValueError: what it says"."""
+    return f"{type(error).__name__}{f': {error}' if str(error) else ''}"
