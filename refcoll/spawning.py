@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from refcoll.checksums import Checksummed
@@ -39,31 +39,36 @@ def spawn(
     if flag(checksums, "checksums"):
         ends = [Checksummed(end) for end in ends]
     comms = [Communicator(end, timeout) for end in ends]
-    results: list[Any] = [None] * size
+    results, errors = _run(world, comms, lambda comm: function(comm, *args))
+    if errors:
+        raise _first_cause(errors, size)
+    return results
+
+
+def _run(
+    world: World, comms: Sequence[Communicator], function: Callable[[Communicator], T]
+) -> tuple[list[T], dict[int, BaseException]]:
+    """What came of the function on each rank, and the errors by rank."""
+    results: list[Any] = [None] * len(comms)
     errors: dict[int, BaseException] = {}
 
-    def run(rank: int) -> None:
-        comm = comms[rank]
+    def run(comm: Communicator) -> None:
         try:
-            results[rank] = function(comm, *args)
+            results[comm.rank] = function(comm)
         except BaseException as error:
-            errors[rank] = error
-            world.fail(f"rank {rank} raised {error!r}")
+            errors[comm.rank] = error
+            world.fail(f"rank {comm.rank} raised {error!r}", comm.rank)
         finally:
             comm.close()
-            world.leave(rank)
+            world.leave(comm.rank)
 
-    threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
+    threads = [threading.Thread(target=run, args=(comm,), daemon=True) for comm in comms]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for comm in comms:
-        if comm.unheard is not None:
-            errors.setdefault(comm.rank, comm.unheard)
-    if errors:
-        raise _first_cause(errors, size)
-    return results
+    unheard = {comm.rank: comm.unheard for comm in comms if comm.unheard is not None}
+    return results, unheard | errors
 
 
 def _first_cause(errors: dict[int, BaseException], size: int) -> BaseException:

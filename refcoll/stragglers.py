@@ -24,6 +24,7 @@ from refcoll.clocks import offsets
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.clock import Rates, finish_times
 from refcoll.programs import Program
+from refcoll.words import said_seconds
 
 if TYPE_CHECKING:
     from refcoll.group import Group
@@ -194,8 +195,4 @@ def call_times(
 
 
 def _said(seconds: float) -> str:
-    """As in "210 ms"."""
-    for unit, name in ((1.0, "s"), (1e-3, "ms")):
-        if seconds >= unit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{seconds * 1e6:.3g} us"
+    return said_seconds(seconds, 3)

@@ -21,3 +21,15 @@ def spans(numbers: Sequence[int], most: int | None = None) -> str:
 def described(error: BaseException) -> str:
     """As in "ValueError: what it says"."""
     return f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+
+
+def said_seconds(value: float, digits: int = 4) -> str:
+    """ "54.44 ms": so many significant digits.
+
+    >>> said_seconds(0.0544444), said_seconds(3e-6)
+    ('54.44 ms', '3 us')
+    """
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= factor:
+            return f"{value / factor:.{digits}g} {unit}"
+    return f"{value / 1e-9:.{digits}g} ns"

@@ -17,9 +17,10 @@ from refcoll.choosing import (
 )
 from refcoll.cli.options import Json, NodeShape, Ranks, Root
 from refcoll.cli.output import console, table, write_json
-from refcoll.cli.units import nbytes, said_bytes, said_seconds
+from refcoll.cli.units import nbytes, said_bytes
 from refcoll.cli.units import nodes as parsed_nodes
 from refcoll.topology import LINKS, Topology
+from refcoll.words import said_seconds
 
 
 def _assumed(ranks: int, where: Topology | None) -> str:

@@ -22,13 +22,14 @@ from refcoll.cli.options import (
     Shards,
 )
 from refcoll.cli.output import console, table, write_json
-from refcoll.cli.units import bytes_per_second, nbytes, said_bytes, said_seconds, seconds
+from refcoll.cli.units import bytes_per_second, nbytes, said_bytes, seconds
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.cost import cost
 from refcoll.interpreters.count import Counts
 from refcoll.interpreters.count import count as counted
 from refcoll.programs import Program
 from refcoll.topology import LINKS
+from refcoll.words import said_seconds
 
 _EACH_RANK = 16
 """Up to so many ranks are listed one by one where they differ."""

@@ -108,15 +108,3 @@ def said_bytes(value: float) -> str:
         if value >= unit and prefix:
             return f"{value / unit:.4g} {prefix}B"
     return f"{value:.4g} B"
-
-
-def said_seconds(value: float) -> str:
-    """ "54.44 ms": four significant digits.
-
-    >>> said_seconds(0.0544444), said_seconds(3e-6)
-    ('54.44 ms', '3 us')
-    """
-    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= factor:
-            return f"{value / factor:.4g} {unit}"
-    return f"{value / 1e-9:.4g} ns"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from refcoll import ArgumentError
-from refcoll.cli.units import bytes_per_second, nbytes, nodes, said_bytes, said_seconds, seconds
+from refcoll.cli.units import bytes_per_second, nbytes, nodes, said_bytes, seconds
+from refcoll.words import said_seconds
 
 
 @pytest.mark.parametrize(
