@@ -162,7 +162,7 @@ class Control:
     def _tell(self, word: Word, ranks: Iterable[int]) -> None:
         data = np.frombuffer(json.dumps(word).encode(), np.uint8)
         with self._lock:
-            self._sent = [each for each in self._sent if not _done(each[0])]
+            self._sent = [each for each in self._sent if not finished(each[0])]
             for rank in ranks:
                 if rank != self.comm.rank:
                     with suppress(MPI.Exception):  # it may be gone
@@ -212,7 +212,8 @@ def _standing(told: Sequence[Any]) -> Standing:
     return Standing(doing, tuple(awaits), awaited, elsewhere)
 
 
-def _done(request: MPI.Request) -> bool:
+def finished(request: MPI.Request) -> bool:
+    """Whether it has come to an end, be it by a rank that is gone."""
     try:
         return request.Test()
     except MPI.Exception:

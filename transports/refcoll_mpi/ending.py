@@ -21,7 +21,7 @@ from mpi4py import MPI
 
 from refcoll.transport import PeerFailedError, RefcollError, described
 from refcoll.transport import __file__ as contract
-from refcoll_mpi.control import Failure, controls
+from refcoll_mpi.control import Failure, controls, finished
 
 _OURS = tuple(f"{os.path.dirname(os.path.abspath(file))}{os.sep}" for file in (contract, __file__))
 """Where refcoll's own files are."""
@@ -136,5 +136,5 @@ def _part() -> None:
     while left:
         for each in controls():
             each.poll()
-        left = [request for request in left if not request.Test()]
+        left = [request for request in left if not finished(request)]
         time.sleep(_NAP if left else 0)
