@@ -228,6 +228,18 @@ class Group:
         transport = self._do(make)
         return None if transport is None else type(self)(transport, self.timeout, self.tuning)
 
+    def submit(self, function: Callable[[], T]) -> Handle[T]:
+        """Run ``function`` in the background, in order with this communicator's other calls.
+
+        It may call them itself, one after another; ``wait()`` of the handle returns what it
+        returns, or raises what it raises.  What it raises poisons the communicator and is told
+        to the other ranks, as of a call.  Without threads (``transport.threads``) it runs at once.
+        Raises ArgumentError for what cannot be called.
+        """
+        if not callable(function):
+            raise ArgumentError(f"function={function!r:.80} must be a function without arguments")
+        return self._begin(function)
+
     def watch(self) -> Watch:
         """Note when ranks enter and leave calls, to tell who was late: ``with comm.watch() as
         seen: ...``, and then, on all ranks, ``print(seen.report())``.  See ``stragglers``."""

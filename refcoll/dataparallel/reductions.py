@@ -25,7 +25,9 @@ from refcoll.dataparallel.tensors import Bucket
 from refcoll.operators import Array
 
 DETERMINISTIC = "rabenseifner"
-"""An all-reduce in which every element is merged by one and the same tree, for every N."""
+"""An all-reduce in which every element is merged by one and the same tree, for every N, ..."""
+DETERMINISTIC_SCATTER = "recursive_halving"
+"""... and a reduce-scatter with the same tree."""
 
 
 class Bound(Protocol):

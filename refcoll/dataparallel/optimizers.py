@@ -1,0 +1,120 @@
+"""SGD and Adam, elementwise: a shard is updated to the same bits as within the whole.
+
+Both are as PyTorch's ``torch.optim.SGD``, ``Adam`` and ``AdamW``.  States are kept by the key
+that a parameter, or a shard of parameters, is updated under.  What is narrower than float32 is
+updated in float32, from a float32 copy (the master parameters of mixed precision), and rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+
+from refcoll.errors import ArgumentError
+from refcoll.operators import Array
+
+State = dict[str, Any]
+
+
+class Optimizer:
+    """What SGD and Adam have in common."""
+
+    states: dict[Hashable, State]
+
+    def step(self, parameters: Mapping[str, Array], gradients: Mapping[str, Array]) -> None:
+        """Update, in place, each parameter that has a gradient."""
+        for name, gradient in gradients.items():
+            self.update(name, parameters[name], gradient)
+
+    def update(self, key: Hashable, parameter: Array, gradient: Array) -> None:
+        """Update one parameter in place, with the state of that key."""
+        state = self.states.setdefault(key, {})
+        with np.errstate(all="ignore"):
+            if parameter.dtype.itemsize >= 4:
+                self._apply(state, parameter, gradient)
+                return
+            if "master" not in state:
+                state["master"] = parameter.astype(np.float32)
+            self._apply(state, state["master"], gradient.astype(np.float32))
+            parameter[...] = state["master"].astype(parameter.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all states."""
+        arrays = (each for state in self.states.values() for each in state.values())
+        return sum(each.nbytes for each in arrays if isinstance(each, np.ndarray))
+
+    def _apply(self, state: State, parameter: Array, gradient: Array) -> None:
+        raise NotImplementedError
+
+
+@dataclass
+class Sgd(Optimizer):
+    """p -= lr v, with v = momentum v + g, and v = g to begin with.  (Sutskever et al. 2013)"""
+
+    lr: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    """g += weight_decay p, first."""
+    states: dict[Hashable, State] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        _require_rates(self, ("lr", "momentum", "weight_decay"))
+
+    def _apply(self, state: State, parameter: Array, gradient: Array) -> None:
+        if self.weight_decay:
+            gradient = gradient + self.weight_decay * parameter
+        if self.momentum:
+            if "momentum" in state:
+                state["momentum"] *= self.momentum
+                state["momentum"] += gradient
+            else:
+                state["momentum"] = np.array(gradient)
+            gradient = state["momentum"]
+        parameter -= self.lr * gradient
+
+
+@dataclass
+class Adam(Optimizer):
+    """m, v: moving averages of g and g^2;  p -= lr m' / (sqrt(v') + eps), where m' and v' are
+    those divided by 1 - beta^t.  (Kingma and Ba 2015; the decay: Loshchilov and Hutter 2019)"""
+
+    lr: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    """p -= lr weight_decay p, first (AdamW)."""
+    states: dict[Hashable, State] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        _require_rates(self, ("lr", "eps", "weight_decay"))
+        if not all(isinstance(each, float) and 0 <= each < 1 for each in self.betas):
+            raise ArgumentError(f"betas={self.betas!r} must be two numbers from 0 to below 1")
+
+    def _apply(self, state: State, parameter: Array, gradient: Array) -> None:
+        if "step" not in state:
+            state.update(step=0, mean=np.zeros_like(parameter), square=np.zeros_like(parameter))
+        state["step"] += 1
+        (one, two), mean, square = self.betas, state["mean"], state["square"]
+        if self.weight_decay:
+            parameter *= 1 - self.lr * self.weight_decay
+        mean *= one
+        mean += (1 - one) * gradient
+        square *= two
+        square += (1 - two) * gradient * gradient
+        unbiased = np.sqrt(square) / sqrt(1 - two ** state["step"]) + self.eps
+        parameter -= self.lr / (1 - one ** state["step"]) * mean / unbiased
+
+
+def _require_rates(optimizer: Any, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(optimizer, name)
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        if not known or not isfinite(value) or value < 0:
+            raise ArgumentError(
+                f"{name}={value!r:.80} must be a number, not negative, such as 0.01"
+            )

@@ -1,0 +1,82 @@
+"""Who owns which elements of a bucket, and the reduction that leaves each owner its shard.
+
+    size 4, 10 elements     balanced   0 0 0|1 1 1|2 2|3 3        as evenly as they go
+                            padded     0 0 0|1 1 1|2 2 2|3 . .    alike: zeros follow the end
+                            root       0 0 0 0 0 0 0 0 0 0|||     a parameter server
+
+*balanced* moves no padding.  *padded* is what libraries want whose reduce-scatter takes equal
+counts only (NCCL, ``MPI_Reduce_scatter_block``): each bucket, not only the whole, is padded to a
+multiple of N, with zeros, which are cut off again (NVIDIA/Megatron-LM#561,
+deepspeedai/DeepSpeed#3832).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from refcoll.chunks import balanced
+from refcoll.communicator import Communicator
+from refcoll.dataparallel.reductions import Bound, divide
+from refcoll.dataparallel.tensors import Bucket
+from refcoll.operators import Array
+
+Ownership = Callable[[int, int], tuple[int, ...]]
+"""(elements, ranks) -> how many elements each rank owns, padding included."""
+
+
+def _balanced(count: int, size: int) -> tuple[int, ...]:
+    layout = balanced(count, size)
+    return tuple(layout.length(rank) for rank in range(size))
+
+
+def _padded(count: int, size: int) -> tuple[int, ...]:
+    return (-(-count // size),) * size
+
+
+def _on_root(count: int, size: int) -> tuple[int, ...]:
+    return (count, *[0] * (size - 1))
+
+
+OWNERSHIPS: Mapping[str, Ownership] = {"balanced": _balanced, "padded": _padded, "root": _on_root}
+
+
+class ReduceScatter:
+    """Each rank gets the mean of its shard, and no more: N - 1 of N parts of S are sent."""
+
+    keeps_state = False
+
+    def __init__(self, ownership: str, algorithm: str = "auto") -> None:
+        self.ownership, self.algorithm = ownership, algorithm
+
+    def counts(self, bucket: Bucket, size: int) -> tuple[int, ...]:
+        """Elements that each rank owns of the bucket, padding included."""
+        return OWNERSHIPS[self.ownership](bucket.count, size)
+
+    def bind(self, comm: Communicator, bucket: Bucket) -> Bound:
+        """Keeps the shard alone; the whole bucket is there while its gradients come."""
+        return _Scattered(self, comm, bucket)
+
+
+class _Scattered:
+    def __init__(self, how: ReduceScatter, comm: Communicator, bucket: Bucket) -> None:
+        self._comm, self._bucket, self._algorithm = comm, bucket, how.algorithm
+        self._counts = how.counts(bucket, comm.size)
+        self._whole: Array | None = None
+        self._shard = np.zeros(self._counts[comm.rank], bucket.dtype)
+
+    def memory(self) -> Array:
+        whole = np.empty(sum(self._counts), self._bucket.dtype)
+        whole[self._bucket.count :] = 0
+        self._whole = whole
+        return whole[: self._bucket.count]
+
+    def run(self, divisor: float) -> Array:
+        whole, self._whole = self._whole, None
+        assert whole is not None  # it was filled
+        self._comm.reduce_scatter(
+            whole, counts=self._counts, out=self._shard, algorithm=self._algorithm
+        )
+        divide(self._shard, divisor)
+        return self._shard
