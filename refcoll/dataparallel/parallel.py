@@ -41,6 +41,7 @@ class DataParallel(Replica):
     unused       parameters without a gradient are an "error"; "find" finds out which no rank used
     uneven       ranks may run out of batches at different times, and then ``join``
     divide_by    for average="ranks", uneven: the "active" ranks or the "initial" number
+    overlap      False to reduce only after backward, to see what overlapping is worth
 
     Raises, on every rank, ArgumentError for what is wrong and DisagreementError for what
     differs between ranks.
@@ -61,6 +62,7 @@ class DataParallel(Replica):
         unused: str = "error",
         uneven: bool = False,
         divide_by: str = "active",
+        overlap: bool = True,
     ) -> None:
         def make() -> Setup:
             tensors = described(parameters)
@@ -73,6 +75,7 @@ class DataParallel(Replica):
                 reducing(reduction, algorithm, fixed),
                 unused,
                 flag(uneven, "uneven"),
+                flag(overlap, "overlap"),
             )
 
         super().__init__(comm, parameters, make)

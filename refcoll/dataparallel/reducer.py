@@ -32,10 +32,17 @@ class Reducer:
     """One rank's buckets.  All ranks make one, with the same buckets, and use it alike.
 
     A *step* is one or more *backwards*, the last of which is synchronised, and ``wait``.
+    Without ``overlap`` nothing is launched before backward has ended.
     """
 
-    def __init__(self, comm: Communicator, buckets: Sequence[Bucket], reduction: Reduction) -> None:
-        self._comm = comm
+    def __init__(
+        self,
+        comm: Communicator,
+        buckets: Sequence[Bucket],
+        reduction: Reduction,
+        overlap: bool = True,
+    ) -> None:
+        self._comm, self._overlap = comm, overlap
         self.buckets = tuple(buckets)
         self._filling = [_Filling(each, reduction.bind(comm, each)) for each in self.buckets]
         self._of = {t.name: each for each in self._filling for t in each.bucket.tensors}
@@ -67,7 +74,7 @@ class Reducer:
         filling = self._require(name, gradient)
         filling.take(name, gradient, self._scale)
         self.arrivals.append(name)
-        if self._divisor is not None and not filling.missing:
+        if self._divisor is not None and self._overlap and not filling.missing:
             self._launch()
 
     def finish(self) -> None:

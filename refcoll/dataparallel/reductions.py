@@ -26,7 +26,7 @@ from refcoll.operators import Array
 
 DETERMINISTIC = "rabenseifner"
 """An all-reduce in which every element is merged by one and the same tree, for every N, ..."""
-DETERMINISTIC_SCATTER = "recursive_halving"
+DETERMINISTIC_SCATTER = "butterfly"
 """... and a reduce-scatter with the same tree."""
 
 

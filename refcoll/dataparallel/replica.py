@@ -52,7 +52,7 @@ class Replica:
         for each in self.parameters.values():
             self.comm.broadcast(each, out=each)
         self._counting = Counting(self.comm) if setup.counts else None
-        self._reducer = Reducer(self.comm, setup.first, setup.first_reduction)
+        self._reducer = Reducer(self.comm, setup.first, setup.first_reduction, setup.overlap)
         self._provisional = setup.rule.warm_up_steps if setup.rebuilds else 0
         """Steps until buckets are built anew."""
         self._synchronised = True
@@ -197,7 +197,7 @@ class Replica:
         order = self.comm.broadcast(order)
         buckets = self.setup.rule.rebuilt(self.setup.tensors, [names[place] for place in order])
         assert buckets is not None  # the rule has said that it rebuilds
-        self._reducer = Reducer(self.comm, buckets, self.setup.reduction)
+        self._reducer = Reducer(self.comm, buckets, self.setup.reduction, self.setup.overlap)
 
     def _fail(self, error: BaseException) -> None:
         """Let the others know."""

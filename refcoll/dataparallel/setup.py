@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.averaging import Averaging
 from refcoll.dataparallel.buckets import bucket_rule
@@ -16,6 +18,8 @@ from refcoll.dataparallel.tensors import Bucket, Tensor
 from refcoll.errors import ArgumentError, RefcollError
 
 T = TypeVar("T")
+_PLAIN = (str, int, float, np.dtype, type(None))
+"""Of what the options of a reduction are; what else it holds is its own affair."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Setup:
     reduction: Reduction
     unused: str
     uneven: bool
+    overlap: bool
 
     def __post_init__(self) -> None:
         if self.unused not in ("error", "find"):
@@ -60,7 +65,7 @@ class Setup:
 
     def record(self) -> dict[str, object]:
         """What must be the same on all ranks, by what messages call it."""
-        own = {name: str(value) for name, value in sorted(vars(self.reduction).items())}
+        own = {k: str(v) for k, v in sorted(vars(self.reduction).items()) if isinstance(v, _PLAIN)}
         return {
             "collective": "DataParallel",
             **{f"parameter {i}": _said(each) for i, each in enumerate(self.tensors)},
@@ -72,6 +77,7 @@ class Setup:
             "reduction": f"{type(self.reduction).__name__} {own}",
             "unused": self.unused,
             "uneven": self.uneven,
+            "overlap": self.overlap,
         }
 
 

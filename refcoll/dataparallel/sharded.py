@@ -56,6 +56,7 @@ class Sharded(Replica):
         deterministic: bool = False,
         uneven: bool = False,
         divide_by: str = "active",
+        overlap: bool = True,
     ) -> None:
         def make() -> Setup:
             if not isinstance(optimizer, Optimizer):
@@ -73,6 +74,7 @@ class Sharded(Replica):
                 ReduceScatter(ownership, DETERMINISTIC_SCATTER if fixed else algorithm),
                 "error",
                 flag(uneven, "uneven"),
+                flag(overlap, "overlap"),
             )
 
         super().__init__(comm, parameters, make)
@@ -97,7 +99,7 @@ class Sharded(Replica):
         start = sum(counts[: self.comm.rank])
         mine = flat[start : start + counts[self.comm.rank]].copy()
         self.optimizer.update(bucket.index, mine, gradient)
-        self.comm.all_gather(mine, counts=counts, out=flat, algorithm=self._gather)
+        self.comm.all_gather(mine, counts=counts, out=flat, algorithm=self._gather, check=False)
         for name, view in views.items():
             self.parameters[name][...] = view
 

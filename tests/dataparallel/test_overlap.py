@@ -1,0 +1,212 @@
+"""Buckets are reduced while backward goes on, in the same order on every rank."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import refcoll
+from refcoll.dataparallel.parallel import DataParallel
+from refcoll.dataparallel.reductions import AllReduce
+from refcoll.dataparallel.timeline import BucketTimes, Timeline, chrome_trace, drawn, gather, rows
+
+TIMEOUT = 20
+
+
+class Noting:
+    """An all-reduce that notes which buckets it has reduced."""
+
+    keeps_state = False
+
+    def __init__(self):
+        self.reduced = []
+        self.changed = threading.Condition()
+
+    def bind(self, comm, bucket):
+        inner, note = AllReduce().bind(comm, bucket), self._note
+
+        class Noted:
+            memory = staticmethod(inner.memory)
+
+            def run(self, divisor):
+                result = inner.run(divisor)
+                note(bucket.index)
+                return result
+
+        return Noted()
+
+    def _note(self, index):
+        with self.changed:
+            self.reduced.append(index)
+            self.changed.notify_all()
+
+    def await_bucket(self, index):
+        with self.changed:
+            assert self.changed.wait_for(lambda: index in self.reduced, TIMEOUT)
+
+
+NAMES = ["a", "b", "c"]
+
+
+def steps(comm, orders, await_in=()):
+    """Three parameters, a bucket each; the means, and the order in which buckets went."""
+    noting = Noting()
+    with DataParallel(
+        comm, {name: np.zeros(4) for name in NAMES}, average="ranks",
+        buckets=[["c"], ["b"], ["a"]], reduction=noting,
+    ) as replica:  # fmt: skip
+        with replica.backward() as ready:
+            for name in orders[comm.rank]:
+                ready(name, np.full(4, 10.0 * NAMES.index(name) + comm.rank))
+                for index in await_in:
+                    if name == ["c", "b", "a"][index]:
+                        noting.await_bucket(index)
+        means = {name: each[0] for name, each in replica.wait().items()}
+    return means, noting.reduced
+
+
+RIGHT = {"c": 21.0, "b": 11.0, "a": 1.0}
+
+
+def test_a_full_bucket_is_reduced_before_backward_ends():
+    """Each rank's backward waits for the reduction: it would hang if that waited for backward."""
+    for means, order in refcoll.spawn(
+        3, lambda comm: steps(comm, ["cba"] * 3, await_in=(0, 1)), timeout=TIMEOUT
+    ):
+        assert (means, order) == (RIGHT, [0, 1, 2])
+
+
+def test_buckets_go_in_the_order_of_their_indices_in_whatever_order_gradients_come():
+    """deepspeed#2343: bucketed by arrival, one parameter's gradient is added to another's."""
+    for means, order in refcoll.spawn(
+        3, lambda comm: steps(comm, ["abc", "cba", "bca"]), timeout=TIMEOUT
+    ):
+        assert (means, order) == (RIGHT, [0, 1, 2])
+
+
+def test_rebuilt_buckets_follow_the_arrival_on_rank_0():
+    def run(comm):
+        values = {name: np.zeros(200_000, np.float32) for name in NAMES}  # 0.8 MB each
+        with DataParallel(comm, values, average="ranks") as replica:
+            seen = []
+            for _ in range(2):
+                with replica.backward() as ready:
+                    for name in "bac" if comm.rank == 0 else "cab":
+                        ready(name, np.full(200_000, 1.0, np.float32))
+                assert all((mean == 1).all() for mean in replica.wait().values())
+                seen.append([[t.name for t in b.tensors] for b in replica.buckets_reduced])
+            return seen
+
+    # Of the default caps 1 and 25 MiB, the first closes after two of 0.8 MB.
+    wanted = [[["a", "b", "c"]], [["b", "a"], ["c"]]]
+    for seen in refcoll.spawn(3, run, timeout=TIMEOUT):
+        assert [sorted(seen[0][0]), *seen[1]] == [wanted[0][0], *wanted[1]]
+
+
+def test_the_timeline_of_a_real_step_is_in_order():
+    def run(comm):
+        values = {name: np.zeros(1000) for name in NAMES}
+        with DataParallel(comm, values, average="ranks", buckets="single") as replica:
+            with replica.backward() as ready:
+                for name in "cba":
+                    ready(name, np.ones(1000))
+                time.sleep(0.02)
+            replica.wait()
+            return gather(replica.comm, replica.timeline)
+
+    everyone = refcoll.spawn(3, run, timeout=TIMEOUT)
+    assert everyone[0] == everyone[1] == everyone[2]
+    for rank, timeline in enumerate(everyone[0]):
+        assert (timeline.rank, [each.index for each in timeline.buckets]) == (rank, [0, 1, 2])
+        assert [each.nbytes for each in timeline.buckets] == [8000] * 3
+        before = timeline.begin
+        for each in timeline.buckets:
+            assert timeline.begin <= each.ready <= each.start <= each.end
+            assert before <= each.start  # one after another
+            before = each.end
+        assert timeline.backward_end - timeline.begin >= 0.02
+        assert timeline.backward_end <= timeline.wait_begin <= timeline.wait_end
+
+
+STEP = Timeline(
+    1, 10.0, 14.0, 14.5, 17.0,
+    (BucketTimes(0, 100, 11.0, 11.0, 13.0), BucketTimes(1, 50, 12.0, 13.0, 15.0),
+     BucketTimes(2, 10, 14.0, 15.0, 17.0)),
+)  # fmt: skip
+
+
+def test_what_is_exposed_is_what_ends_after_backward():
+    assert [STEP.exposed(each) for each in STEP.buckets] == [0, 1, 2]
+    assert (STEP.communication, STEP.total_exposed, STEP.hidden) == (6, 3, 0.5)
+
+
+def test_a_step_that_nothing_hides_and_one_without_buckets():
+    late = Timeline(0, 0.0, 1.0, 1.0, 3.0, (BucketTimes(0, 8, 1.0, 1.5, 2.5),))
+    assert (late.hidden, late.total_exposed) == (0.0, 1.5)  # the delay before it counts as well
+    none = Timeline(0, 0.0, 1.0, 1.0, 1.0, ())
+    assert (none.hidden, none.total_exposed) == (1.0, 0.0)
+
+
+def test_the_picture():
+    assert drawn(STEP, width=14) == "\n".join(
+        [
+            "backward |========      |",
+            "bucket 0 |  ====        |",
+            "bucket 1 |    ..==##    |",
+            "bucket 2 |        ..####|",
+        ]
+    )
+
+
+def test_the_table():
+    assert rows(STEP)[1] == ["1", "50", "2000.000", "3000.000", "5000.000", "1000.000"]
+
+
+def test_the_trace_has_a_track_for_compute_communication_and_waiting():
+    trace = json.loads(json.dumps(chrome_trace([[STEP, STEP.shifted(1.0)]])))
+    events = [each for each in trace["traceEvents"] if each["ph"] == "X"]
+    names = {
+        (each["pid"], each["tid"]): each["args"]["name"]
+        for each in trace["traceEvents"]
+        if each["name"] == "thread_name"
+    }
+    tracks = {names[each["pid"], each["tid"]]: set() for each in events}
+    for each in events:
+        tracks[names[each["pid"], each["tid"]]].add(each["name"])
+    assert tracks == {
+        "compute": {"backward"},
+        "communication": {"bucket 0", "bucket 1", "bucket 2"},
+        "waiting": {"wait"},
+    }
+    first = next(each for each in events if each["name"] == "bucket 1")
+    assert (first["ts"], first["dur"], first["args"]["exposed"]) == (3e6, 2e6, 1e6)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_an_error_in_one_rank_s_backward_ends_the_step_on_all(rank):
+    def run(comm):
+        with DataParallel(comm, {name: np.zeros(4) for name in NAMES}, average="ranks") as replica:
+            with replica.backward() as ready:
+                for name in NAMES:
+                    if comm.rank == rank:
+                        raise RuntimeError("out of memory")
+                    ready(name, np.zeros(4))
+            replica.wait()
+
+    began = time.monotonic()
+    heard = []
+
+    def noted(comm):
+        try:
+            run(comm)
+        except BaseException as error:
+            heard.append(str(error))
+            raise
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        refcoll.spawn(3, noted, timeout=60)
+    assert time.monotonic() - began < 30
+    assert len(heard) == 3
+    assert all("out of memory" in each for each in heard)
