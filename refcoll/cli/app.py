@@ -15,6 +15,7 @@ from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
+from refcoll.cli.train import train
 from refcoll.cli.verify import verify
 from refcoll.errors import ArgumentError, RefcollError
 
@@ -46,6 +47,7 @@ app.command()(choose)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)
+app.command()(train)
 
 
 def main() -> None:

@@ -1,0 +1,138 @@
+"""refcoll train: data-parallel training of a small network, measured and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from refcoll.cli.options import Json
+from refcoll.cli.output import require_writable, write_json
+from refcoll.cli.train_report import Telling, report, report_all
+from refcoll.cli.train_ways import compared, link, straggler, way
+from refcoll.communicator import Communicator
+from refcoll.connecting import transport as connector
+from refcoll.dataparallel.digits import digits
+from refcoll.dataparallel.timeline import chrome_trace
+from refcoll.dataparallel.training import OPTIMIZERS, Task
+from refcoll.dataparallel.trials import WITHIN, Trial, reference, trial
+from refcoll.errors import ArgumentError
+from refcoll.launching import launched_size
+from refcoll.spawning import spawn
+from refcoll.transport import Transport
+
+
+def train(
+    epochs: Annotated[int, typer.Option(min=1, help="times through the 1,500 images")] = 10,
+    batch: Annotated[int, typer.Option(min=1, help="samples a step, of all ranks")] = 128,
+    hidden: Annotated[str, typer.Option(help="widths of the layers between: 64 or 256,256")] = "64",
+    optimizer: Annotated[str, typer.Option(help=", ".join(OPTIMIZERS))] = "momentum",
+    lr: Annotated[float, typer.Option(min=0, help="learning rate")] = 0.1,
+    dtype: Annotated[str, typer.Option(help="of parameters: float32 or float64")] = "float32",
+    seed: Annotated[int, typer.Option(min=0, help="of weights and batches")] = 0,
+    zero: Annotated[int, typer.Option(help="2 to shard gradients and optimizer states")] = 0,
+    parameter_server: Annotated[
+        bool, typer.Option("--parameter-server", help="rank 0 updates for all")
+    ] = False,
+    compress: Annotated[str | None, typer.Option(help="fp16, bf16, powersgd or onebit")] = None,
+    buckets: Annotated[str, typer.Option(help="rule: see refcoll buckets")] = "ddp",
+    bucket_mb: Annotated[float | None, typer.Option(help="MiB that close a bucket")] = None,
+    accumulate: Annotated[int, typer.Option(min=1, help="micro-batches a step and rank")] = 1,
+    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="of refcoll list")] = "auto",
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="one tree for all elements")
+    ] = False,
+    overlap: Annotated[bool, typer.Option(help="reduce while backward goes on")] = True,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="this way and all others, in one table")
+    ] = False,
+    latency: Annotated[str, typer.Option(help="that each message takes longer: 1ms")] = "0s",
+    rate: Annotated[str | None, typer.Option(help="of each rank's link at most: 100MB/s")] = None,
+    late: Annotated[
+        str | None, typer.Option("--straggler", help="rank:time that it is late, as in 2:20ms")
+    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="the last step for Perfetto, a .json")] = None,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, help="without mpirun: in-process ranks", show_default="4")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Train a network on handwritten digits, data-parallel, and check the run.
+
+    It holds if the replicas end alike to the bit and, unless compressed, the loss curve is that
+    of one process that takes each global batch at once, but for rounding.  Then: bytes a step
+    beside 2(N-1)/N S, and how much of the communication backward has hidden.  Under mpirun
+    each process is a rank.  --rate and --latency make links slow, so that hiding matters.
+    The JSON holds the keys holds and trials, and of each trial what docs/json.md lists.
+    """
+    if trace is not None:
+        require_writable(trace, "trace")
+    options = {
+        "buckets": buckets, "bucket_cap_mb": bucket_mb, "algorithm": algorithm,
+        "deterministic": deterministic, "overlap": overlap,
+    }  # fmt: skip
+    first = way(zero, parameter_server, compress, options, accumulate)
+    ways = [first, *compared(first)] if compare else [first]
+    task = _task(hidden, epochs, batch, optimizer, lr, dtype, seed)
+    slow, lag = link(latency, rate), straggler(late)
+
+    def on_rank(end: Transport) -> list[Trial]:
+        lag.require(end.size)
+        comm = Communicator(slow.over(end))
+        curve, telling = reference(comm, task), Telling(comm.rank, task)
+        return [
+            trial(
+                comm, task, lag.applied(each.how, comm.rank), curve, exact=each.exact,
+                listener=telling.begin(each.how, len(ways)), watch=late is not None,
+            )
+            for each in ways
+        ]  # fmt: skip
+
+    with _one_thread_for_blas():
+        rank, trials = _run(on_rank, ranks)
+    holds = all(each.holds for each in trials)
+    if rank == 0:
+        if str(json) != "-":
+            report_all(trials) if compare else report(trials[0])
+        write_json(json, {"holds": holds, "trials": [each.as_json() for each in trials]})
+        if trace is not None:
+            write_json(trace, chrome_trace([trials[0].last_step]))
+    raise typer.Exit(0 if holds else 1)
+
+
+def _run(on_rank: Any, ranks: int | None) -> tuple[int, list[Trial]]:
+    """On threads of this process, or as a rank of an MPI job; this rank, and its trials."""
+    if launched_size() is None:
+        return 0, spawn(4 if ranks is None else ranks, lambda comm: on_rank(comm.transport))[0]
+    if ranks is not None:
+        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+    end = connector("mpi")()
+    return end.rank, on_rank(end)
+
+
+def _task(
+    hidden: str, epochs: int, batch: int, optimizer: str, lr: float, dtype: str, seed: int
+) -> Task:
+    """What is trained on what.  Raises ArgumentError for what does not exist."""
+    widths = [part.strip() for part in hidden.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in widths):
+        raise ArgumentError(f"hidden={hidden!r}: use widths such as 64 or 256,256")
+    if optimizer not in OPTIMIZERS:
+        raise ArgumentError(f"optimizer={optimizer!r}: there are {', '.join(OPTIMIZERS)}")
+    if dtype not in WITHIN:
+        raise ArgumentError(f"dtype={dtype!r}: there are {', '.join(WITHIN)}")
+    images, tested = digits(dtype, seed)
+    layers = (images.x.shape[1], *map(int, widths), 10)
+    return Task(images, tested, layers, epochs, batch, optimizer, lr, seed)
+
+
+@contextmanager
+def _one_thread_for_blas() -> Iterator[None]:
+    """Ranks share a machine's cores: each multiplies matrices on one."""
+    control: Any = import_module("threadpoolctl")  # comes with scikit-learn
+    with control.threadpool_limits(1):
+        yield

@@ -1,0 +1,113 @@
+"""What refcoll train tells: progress, epochs, and what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from refcoll.cli.output import console, table
+from refcoll.cli.units import said_bytes
+from refcoll.dataparallel.timeline import drawn, rows
+from refcoll.dataparallel.training import How, Listener, Outcome, Task
+from refcoll.dataparallel.trials import Trial
+from refcoll.words import said_seconds
+
+
+class Telling(Listener):
+    """On rank 0: a bar on the terminal's standard error, and a line an epoch."""
+
+    def __init__(self, rank: int, task: Task) -> None:
+        self._rank, self._task = rank, task
+        self._steps = sum(1 for _ in task.steps(0))
+        self._quiet = True
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        self._bar = Progress(
+            *columns, console=Console(stderr=True), transient=True,
+            disable=rank != 0 or not sys.stderr.isatty(),
+        )  # fmt: skip
+
+    def begin(self, how: How, ways: int) -> Telling:
+        """Another training begins, one of so many."""
+        self._quiet = ways > 1
+        self._bar.start()
+        self._doing = self._bar.add_task(how.name, total=self._steps * self._task.epochs)
+        return self
+
+    def step(self, epoch: int, number: int) -> None:
+        """One further."""
+        self._bar.advance(self._doing)
+        if (epoch, number) == (self._task.epochs - 1, self._steps - 1):
+            self._bar.remove_task(self._doing)
+            self._bar.stop()
+
+    def epoch(self, epoch: int, outcome: Outcome) -> None:
+        """Loss, accuracy and speed so far."""
+        if self._rank == 0 and not self._quiet:
+            speed = (epoch + 1) * len(self._task.train) / outcome.seconds
+            print(
+                f"epoch {epoch + 1:>{len(str(self._task.epochs))}} of {self._task.epochs}: "
+                f"loss {outcome.losses[-1]:.4f}, accuracy {outcome.accuracies[-1]:.1%}, "
+                f"{speed:,.0f} samples/s",
+                flush=True,
+            )
+
+
+def verdict(trial: Trial) -> str:
+    """In one line."""
+    if trial.differing:
+        names = ", ".join(f"{name} on ranks {ranks}" for name, ranks in trial.differing.items())
+        return f"FAILS: replicas differ from rank 0's in {names}"
+    alike = f"{trial.ranks} replicas alike to the bit"
+    gap = f"within {trial.gap:.1e} of one process's"
+    if trial.within is None:
+        return f"holds: {alike}; compressed, so the loss curve is {gap}, and need not be closer"
+    if not trial.holds:
+        return f"FAILS: the loss curve is {gap}, and rounding explains {trial.within:.0e}"
+    return f"holds: {alike}; the loss curve is {gap} (rounding: up to {trial.within:.0e})"
+
+
+def report(trial: Trial) -> None:
+    """Bytes and times of one training, and its last step."""
+    print(verdict(trial))
+    print(
+        f"S = {said_bytes(trial.nbytes)} of gradients; sent a step, at most by a rank: "
+        f"{trial.sent:,.0f} B; 2(N-1)/N S = {trial.least:,.0f} B"
+    )
+    print(
+        f"communication {said_seconds(trial.communication, 3)} a step; after backward "
+        f"{said_seconds(trial.exposed, 3)}, so {trial.hidden:.0%} is hidden"
+    )
+    if trial.stragglers is not None:
+        print(f"\nwho was late, in the last epoch:\n{trial.stragglers}")
+    first = trial.last_step[0]
+    print("\nthe last step on rank 0 (= runs, . waits for its turn, # exposed), and in ms:")
+    print(drawn(first))
+    header = ("bucket", "bytes", "ready", "start", "end", "exposed")
+    console().print(table(None, header, rows(first)))
+
+
+def report_all(trials: Sequence[Trial]) -> None:
+    """The trainings side by side."""
+    header = (
+        "way", "loss", "accuracy", "off one process", "sent a step", "of 2(N-1)/N S",
+        "samples/s", "communication", "exposed", "hidden", "holds",
+    )  # fmt: skip
+    failing = [each for each in trials if not each.holds]
+    print(f"{trials[0].ranks} ranks, {len(trials[0].losses)} epochs, S = "
+          f"{said_bytes(trials[0].nbytes)}; times and bytes a step")  # fmt: skip
+    console().print(table(None, header, [_cells(each) for each in trials]))
+    print(*(f"{each.way}: {verdict(each)}" for each in failing), sep="\n", end="")
+    print("holds: all replicas alike to the bit, loss curves right" if not failing else "")
+
+
+def _cells(trial: Trial) -> list[str]:
+    share = f"{trial.sent / trial.least:.3f}" if trial.least else "-"
+    return [
+        trial.way, f"{trial.losses[-1]:.4f}", f"{trial.accuracies[-1]:.1%}", f"{trial.gap:.1e}",
+        f"{trial.sent:,.0f}", share, f"{trial.samples_per_second:,.0f}",
+        said_seconds(trial.communication, 3), said_seconds(trial.exposed, 3),
+        f"{trial.hidden:.0%}", "yes" if trial.holds else "NO",
+    ]  # fmt: skip
