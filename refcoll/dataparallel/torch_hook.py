@@ -1,0 +1,77 @@
+"""Any reduction of refcoll in PyTorch's DistributedDataParallel, as a communication hook.
+
+    model = torch.nn.parallel.DistributedDataParallel(network)
+    model.register_comm_hook(CommHook(comm, AllReduce("rabenseifner")), reduce_bucket)
+
+DDP fills the buckets, in its order, and waits for them; refcoll reduces them, on a thread of
+its own.  The ranks of ``comm`` must be those of DDP's process group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from refcoll.communicator import Communicator
+from refcoll.dataparallel.compression import reduction as reducing
+from refcoll.dataparallel.reductions import Bound, Reduction
+from refcoll.dataparallel.tensors import Bucket, Tensor
+from refcoll.dataparallel.torch_arrays import as_array, torch
+
+
+class CommHook:
+    """What ``reduce_bucket`` keeps: a communicator of its own, and what is bound to buckets.
+
+    Collective.  ``reduction`` is one, or a name of ``compression``; ``algorithm`` is for names.
+    """
+
+    def __init__(
+        self,
+        comm: Communicator,
+        reduction: str | Reduction | None = None,
+        algorithm: str = "auto",
+    ) -> None:
+        self.reduction = reducing(reduction, algorithm)
+        own = comm.split(0, comm.rank)
+        assert own is not None  # every rank has a color
+        self.comm = own
+        self._bound: dict[int, tuple[Bucket, Bound]] = {}
+        self.buckets: list[Bucket] = []
+        """Each bucket that was reduced, in order."""
+
+    def reduce(self, bucket: Bucket, values: Any) -> None:
+        """In place; on the communication thread of every rank."""
+        known = self._bound.get(bucket.index)
+        if known is None or known[0] != bucket:  # DDP builds its buckets anew, once
+            known = self._bound[bucket.index] = bucket, self.reduction.bind(self.comm, bucket)
+        bound = known[1]
+        bound.memory()[...] = values
+        values[...] = bound.run(self.comm.size)
+        self.buckets.append(bucket)
+
+    def close(self) -> None:
+        """Free its communicator."""
+        self.comm.close()
+
+
+def reduce_bucket(state: CommHook, bucket: Any) -> Any:
+    """The hook: a torch Future of the bucket's mean over all ranks."""
+    buffer = bucket.buffer()
+    future = torch().futures.Future()
+    shapes = [tuple(each.shape) for each in bucket.parameters()]
+    values = as_array(buffer)
+    names = [f"bucket {bucket.index()}, parameter {i}" for i in range(len(shapes))]
+    tensors = [Tensor(n, s, np.dtype(values.dtype)) for n, s in zip(names, shapes, strict=True)]
+    described = Bucket(bucket.index(), tuple(tensors))
+
+    def work() -> None:
+        try:
+            state.reduce(described, values)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        future.set_result(buffer)
+
+    state.comm.submit(work)
+    return future
