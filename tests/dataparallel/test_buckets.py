@@ -336,6 +336,19 @@ def test_buckets_of_ones_own_that_are_no_partition_are_refused(rule, said):
         assign(mixed((1, F32), (2, F32), (3, F16)), rule)
 
 
+def test_devices_do_not_mix():
+    tensors = [Tensor("a", (1,)), Tensor("b", (1,), device="cuda:0")]
+    with pytest.raises(ArgumentError, match="'a' of float32 on cpu and 'b' of float32 on cuda:0"):
+        assign(tensors, [["a", "b"]])
+
+
+@pytest.mark.parametrize("name", ["deepspeed", "horovod", "single"])
+def test_what_goes_by_arrival_expects_the_models_order_backwards(name):
+    tensors, rule = of(1, 2, 3), bucket_rule(name)
+    assert rule.initial(tensors) == rule.rebuilt(tensors, backwards(tensors))
+    assert rule.initial(tensors)[0].tensors[0].name == "t2"
+
+
 def test_a_strangers_rule_is_checked_too():
     class Forgetful:
         warm_up_steps = 1

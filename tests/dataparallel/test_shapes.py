@@ -95,6 +95,7 @@ BAD = [
     ("{}", r"has no parameters"),
     ('[["a", [3]],\n["b", [4]\n', r"line 3: not JSON, though it begins so"),
     ('[["a", [3]], ["b", "4"]]', r"entry 2: the shape '4' must be lengths"),
+    ('[["a", [3, -4]]]', r"entry 1: the shape \[3, -4\] must be lengths, none negative"),
     ('[["a", [true]]]', r"entry 1: the shape \[True\] must be lengths"),
     ('[["a", [3], 32]]', r"entry 1: the dtype 32 must be a float's"),
     ("[[3, [3]]]", r"entry 1: the name 3 must be a string"),

@@ -50,8 +50,8 @@ CAPS = st.lists(st.integers(0, 500), min_size=1, max_size=4)
 def assigned_by_torch(tensors, caps, order):
     """Indices and limits; with no ``order`` torch sorts the buckets by their first index."""
     made = [torch.empty(each.shape, dtype=DTYPES[each.dtype]) for each in tensors]
-    given_ = made if order is None else [made[index] for index in order]
-    return dist._compute_bucket_assignment_by_size(given_, caps, [], order or [])
+    shown = made if order is None else [made[index] for index in order]
+    return dist._compute_bucket_assignment_by_size(shown, caps, [], order or [])
 
 
 @settings(max_examples=1000, deadline=None)
