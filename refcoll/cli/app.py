@@ -9,6 +9,7 @@ import typer
 
 import refcoll
 from refcoll.cli.bench import bench
+from refcoll.cli.buckets import buckets
 from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
@@ -48,6 +49,7 @@ app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)
 app.command()(train)
+app.command()(buckets)
 
 
 def main() -> None:

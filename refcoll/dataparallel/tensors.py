@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -43,6 +43,8 @@ class Bucket:
     tensors: tuple[Tensor, ...]
     limit: int | None = None
     """Bytes at which the rule would close it, if it has such a limit."""
+    closed: str = ""
+    """Why the rule closed it, in words."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -95,6 +97,11 @@ def described(parameters: Mapping[str, Array]) -> tuple[Tensor, ...]:
                 f"parameters[{name!r}] has dtype={array.dtype}; gradients are of float dtypes"
             )
     return tuple(Tensor(name, x.shape, x.dtype) for name, x in parameters.items())
+
+
+def numbered(buckets: Iterable[Bucket]) -> tuple[Bucket, ...]:
+    """The buckets, to be reduced in the order given."""
+    return tuple(replace(each, index=index) for index, each in enumerate(buckets))
 
 
 def bucketed(groups: Sequence[Sequence[Tensor]]) -> tuple[Bucket, ...]:
