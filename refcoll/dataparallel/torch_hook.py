@@ -75,3 +75,6 @@ def reduce_bucket(state: CommHook, bucket: Any) -> Any:
 
     state.comm.submit(work)
     return future
+
+
+reduce_bucket.__annotations__.clear()  # DDP takes its own types there, or none

@@ -18,7 +18,7 @@ from refcoll.dataparallel.torch_hook import CommHook, reduce_bucket
 from refcoll.dataparallel.torch_model import TorchReplica
 from refcoll.peers import _meeting
 
-CAP_MB = 0.02
+CAP_MB = 0.01
 STEPS = 4
 
 
@@ -102,6 +102,45 @@ def require_same(one, other):
         assert one[name].tobytes() == other[name].tobytes(), name
 
 
+def orders_of_gloo(comm, count):
+    """Of three ranks: by element, the rank that Gloo's all-reduce adds last.
+
+    Revealed by numbers for which each of the three possible trees gives another sum.
+    """
+    generator = np.random.default_rng(0)
+    given = generator.standard_normal((3, count)) * 10.0 ** generator.integers(-3, 4, (3, count))
+    given = given.astype(np.float32)
+    total = torch.from_numpy(given[comm.rank].copy())
+    dist.all_reduce(total)
+    matches = np.stack([(folded(given, last) == total.numpy()) for last in range(3)])
+    assert (matches.sum(axis=0) >= 1).all()
+    for first in range(0, count, 64):  # a stretch of elements has one order; some fit several
+        consistent = matches[:, first : first + 64].all(axis=1)
+        if consistent.sum() == 1:
+            matches[:, first : first + 64] = consistent[:, None]
+    return matches
+
+
+def folded(parts, last):
+    """The sum of three rows with the one named added last."""
+    one, other = (parts[rank] for rank in range(3) if rank != last)
+    return (one + other) + parts[last]
+
+
+def require_the_revealed_order(comm, found, locals_):
+    """DDP's mean of the first step, from the ranks' own gradients, to the bit."""
+    names = [*locals_]  # the first bucket holds everything, in the order of the parameters
+    parts = np.concatenate([locals_[name].reshape(3, -1) for name in names], axis=1)
+    parts *= np.float32(1 / 3)  # DDP scales first, by the reciprocal
+    mean = np.concatenate([found[name].ravel() for name in names])
+    matches = orders_of_gloo(comm, mean.size)
+    sums = np.stack([folded(parts, last) for last in range(3)])
+    for place in range(mean.size):
+        assert mean[place] in sums[matches[:, place], place]
+    assert (matches.sum(axis=0) == 1).mean() > 0.9  # mostly one order only was possible
+    assert any((mean != each).any() for each in sums)  # and it is not one for all elements
+
+
 def main(size):
     comm = refcoll.connect("mpi", timeout=60)
     assert comm.size == size
@@ -111,6 +150,8 @@ def main(size):
     plain, parameters = with_ddp(comm.rank)
     locals_ = local_gradients(comm, 0)
     require_within_bound(plain[0], locals_, size)
+    if size == 3:
+        require_the_revealed_order(comm, plain[0], locals_)
     for name in ("ring", "rabenseifner", "recursive_doubling", "auto"):
         hook = CommHook(comm, algorithm=name)
         seen, own = with_ddp(comm.rank, hook)
