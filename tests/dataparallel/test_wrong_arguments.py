@@ -1,0 +1,195 @@
+"""What is wrong, or differs, is an error on every rank, before anything has moved."""
+
+import re
+
+import numpy as np
+import pytest
+
+import refcoll
+from refcoll.dataparallel import DataParallel, ParameterServer, Sgd, Zero2
+from refcoll.errors import ArgumentError, DisagreementError, PeerFailedError, RefcollError
+
+TIMEOUT = 10
+SIZE = 3
+
+
+def parameters():
+    return {"a": np.zeros((2, 3), np.float32), "b": np.zeros(4, np.float32)}
+
+
+def heard(make):
+    """What each rank hears: ``make(comm)`` makes a replica, and uses it."""
+
+    def listen(comm):
+        try:
+            make(comm)
+        except RefcollError as error:
+            return type(error), str(error)
+        return None
+
+    return refcoll.spawn(SIZE, listen, timeout=TIMEOUT)
+
+
+WRONG = [
+    ({"parameters": []}, "parameters=.* must be a dict of numpy arrays by name"),
+    ({"parameters": {}}, "parameters=.* must be a dict of numpy arrays by name, not empty"),
+    ({"parameters": {1: np.zeros(2)}}, "the name 1 must be a string"),
+    ({"parameters": {"a": [1.0]}}, r"parameters\['a'\]=.* must be a numpy array"),
+    ({"parameters": {"a": np.zeros(2, int)}}, r"parameters\['a'\] has dtype=int64"),
+    ({"buckets": "torch"}, "rule='torch' is not known: use one of ddp"),
+    ({"buckets": [["a"]]}, "'b'"),
+    ({"buckets": [["a", "b"], ["b"]]}, "'b'"),
+    ({"buckets": 3}, "rule=3 must be lists of names"),
+    ({"buckets": lambda tensors: 1 / 0}, "cannot be used: ZeroDivisionError"),
+    ({"bucket_cap_mb": 0}, "bucket_cap_mb=0 must be above 0 MiB"),
+    ({"bucket_cap_mb": "25"}, "bucket_cap_mb='25' must be above 0 MiB"),
+    ({"bucket_cap_mb": float("nan")}, "bucket_cap_mb=nan must be above 0 MiB"),
+    ({"bucket_cap_mb": 1, "buckets": "whole"}, "cap_bytes=1048576 is no option of a rule 'whole'"),
+    ({"average": "tokens"}, 'average=\'tokens\' must be "samples" or "ranks"'),
+    ({"gradients": "max"}, 'gradients=\'max\' must be "mean" or "sum"'),
+    ({"divide_by": 3}, 'divide_by=3 must be "active" or "initial"'),
+    ({"unused": "ignore"}, 'unused=\'ignore\' must be "error", or "find"'),
+    ({"uneven": 1}, "uneven=1 must be True or False"),
+    ({"overlap": None}, "overlap=None must be True or False"),
+    ({"deterministic": "yes"}, "deterministic='yes' must be True or False"),
+    ({"reduction": "int8"}, "reduction='int8' does not exist; there are none, fp16"),
+    ({"reduction": 5}, "reduction=5 must be one of none, fp16, .* or a Reduction"),
+    ({"algorithm": "rings"}, "rings"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), WRONG)
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_wrong_option(options, said, everywhere):
+    def make(comm):
+        wrong = options if everywhere or comm.rank == 1 else {}
+        given = {"parameters": parameters(), **wrong}
+        DataParallel(comm, given.pop("parameters"), **given)
+
+    found = heard(make)
+    for rank, each in enumerate(found):
+        assert each is not None, rank
+        if everywhere or rank == 1:
+            assert issubclass(each[0], ArgumentError)
+        else:
+            assert issubclass(each[0], DisagreementError)
+        assert re.search(said, each[1]), each[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"optimizer": "adam"}, "optimizer='adam' must be an Optimizer: Sgd, Adam"),
+        ({"ownership": "thirds"}, "ownership='thirds' must be one of balanced, padded, root"),
+    ],
+)
+def test_a_wrong_option_of_shards(options, said):
+    def make(comm):
+        given = {"optimizer": Sgd(0.1), **options}
+        Zero2(comm, parameters(), **given)
+
+    assert all(each[0] is ArgumentError and said in each[1] for each in heard(make))
+
+
+DIFFERENT = [
+    ({"b": np.zeros(5, np.float32)}, {}, "parameter 1=b [5] float32"),
+    ({"b": np.zeros(4)}, {}, "parameter 1=b [4] float64"),
+    ({"c": np.zeros(4, np.float32)}, {}, "parameter 2=c [4] float32"),
+    ({}, {"average": "ranks"}, "average=ranks"),
+    ({}, {"gradients": "sum"}, "gradients=sum"),
+    ({}, {"buckets": [["b"], ["a"]]}, "bucket 1=a"),
+    ({}, {"reduction": "bf16"}, "reduction=Half"),
+    ({}, {"algorithm": "ring"}, "reduction=AllReduce {'accumulate': 'None', 'algorithm': 'ring'}"),
+    ({}, {"unused": "find"}, "unused=find"),
+    ({}, {"uneven": True}, "uneven=True"),
+    ({}, {"overlap": False}, "overlap=False"),
+]
+
+
+@pytest.mark.parametrize(("other", "options", "said"), DIFFERENT)
+def test_what_differs_on_one_rank_is_told_to_all_with_who_said_what(other, options, said):
+    def make(comm):
+        mine = comm.rank == 2
+        DataParallel(comm, {**parameters(), **(other if mine else {})}, **(options if mine else {}))
+
+    for kind, message in heard(make):
+        assert kind is DisagreementError
+        assert said in message, message
+        assert "rank 2" in message
+
+
+def test_parameters_in_another_order_are_noticed():
+    def make(comm):
+        DataParallel(comm, dict(reversed(parameters().items())) if comm.rank else parameters())
+
+    assert all("parameter 0=b [4]" in message for _, message in heard(make))
+
+
+STEPS = [
+    (lambda r: r.backward(None).__enter__(), "weight=None must be the number of samples"),
+    (lambda r: r.backward(-1).__enter__(), "weight=-1 must be finite and not negative"),
+    (lambda r: r.backward(float("inf")).__enter__(), "weight=inf must be finite"),
+    (lambda r: r.backward("8").__enter__(), "weight='8' must be the number of samples"),
+    (lambda r: r.wait(), "wait() comes after a backward() that synchronises, once"),
+    (lambda r: given(r, c=np.zeros(4, np.float32)), "name='c' is no parameter's; there are"),
+    (lambda r: given(r, b=np.zeros(5, np.float32)), "must be a numpy array of shape (4,)"),
+    (lambda r: given(r, b=np.zeros(4)), "dtype float32, as its parameter is; got shape (4,)"),
+    (lambda r: given(r, b=[0.0] * 4), "gradient of 'b' must be a numpy array"),
+    (lambda r: twice(r), "name='b': its gradient came before in this backward"),
+    (lambda r: given(r, a=parameters()["a"]), "no gradient has come for b"),
+    (lambda r: [given(r, **parameters()), given(r, **parameters())], "wait() for the gradients"),
+]
+
+
+def given(replica, **gradients):
+    with replica.backward(1) as ready:
+        for name, gradient in gradients.items():
+            ready(name, gradient)
+
+
+def twice(replica):
+    with replica.backward(1) as ready:
+        ready("b", parameters()["b"])
+        ready("b", parameters()["b"])
+
+
+@pytest.mark.parametrize(("use", "said"), STEPS)
+def test_a_mistake_in_a_step_ends_it_on_all_ranks(use, said):
+    """The rank that made it hears what was wrong; the others that it failed, and of what."""
+
+    def make(comm):
+        replica = DataParallel(comm, parameters())
+        with replica:
+            if comm.rank == 1:
+                use(replica)
+                replica.wait()
+            else:
+                given(replica, **parameters())
+                replica.wait()
+            replica.comm.barrier()
+
+    found = heard(make)
+    assert found[1][0] is ArgumentError
+    assert said in found[1][1]
+    for rank in (0, 2):
+        assert found[rank] is not None
+        assert found[rank][0] in (PeerFailedError, DisagreementError)
+        assert said in found[rank][1], found[rank][1]
+
+
+def test_a_parameter_server_is_owned_by_rank_0_and_cannot_be_told_otherwise():
+    def run(comm):
+        with ParameterServer(comm, parameters(), Sgd(0.1), ownership="padded") as replica:
+            return replica.setup.reduction.ownership
+
+    assert refcoll.spawn(SIZE, run, timeout=TIMEOUT) == ["root"] * SIZE
+
+
+def test_a_closed_replica_refuses():
+    def run(comm):
+        replica = DataParallel(comm, parameters())
+        replica.close()
+        given(replica, **parameters())
+        replica.wait()
+
+    assert all(kind is refcoll.PoisonedError for kind, _ in heard(run))
