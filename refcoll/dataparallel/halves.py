@@ -34,7 +34,8 @@ from refcoll.dataparallel.tensors import Bucket
 from refcoll.errors import ArgumentError, within
 from refcoll.operators import Array
 
-_DTYPES = ("float16", "bfloat16")
+_LEAST = {"float16": (2.0**-24, 2.0**-14), "bfloat16": (2.0**-133, 2.0**-126)}
+"""The least positive number, and the least that has all digits."""
 _DIVISIONS = ("first", "last", "split")
 
 
@@ -46,7 +47,7 @@ class Half:
     def __init__(
         self, dtype: str = "float16", divide: str = "first", algorithm: str = "auto"
     ) -> None:
-        self.dtype = _half(_chosen(dtype, "dtype", _DTYPES))
+        self.dtype = _half(_chosen(dtype, "dtype", tuple(_LEAST)))
         self.divide = _chosen(divide, "divide", _DIVISIONS)
         self.algorithm = algorithm
 
@@ -77,7 +78,7 @@ class Half:
         size = within(size, "size", 1)
         before, _ = self.divisors(size if divisor is None else divisor)
         given = np.abs(np.ravel(values).astype(np.float64))
-        least, normal = _least(self.dtype)
+        least, normal = _LEAST[self.dtype.name]
         with np.errstate(all="ignore"):
             sent = given / before
             total = (sent * size).astype(self.dtype).astype(np.float64)
@@ -130,11 +131,5 @@ def _half(name: str) -> np.dtype[Any]:
         return np.dtype(np.float16)
     import ml_dtypes
 
-    return np.dtype(ml_dtypes.bfloat16)
-
-
-def _least(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The least positive number, and the least that is normal."""
-    normal = 2.0**-14 if dtype == np.float16 else 2.0**-126
-    digits = 10 if dtype == np.float16 else 7
-    return normal * 2.0**-digits, normal
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype

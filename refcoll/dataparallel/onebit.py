@@ -77,9 +77,8 @@ class TwoSided:
         """Of this rank's whole vector."""
         self.server = Quantizer(own, dtype, how.error_feedback)
         """Of this rank's chunk of the mean."""
-        asked, came, answers, answer = (
-            comm.empty(messages * kind.itemsize, np.uint8) for messages in (*3 * [comm.size], 1)
-        )
+        asked, came, answers = (comm.empty(comm.size * kind.itemsize, np.uint8) for _ in range(3))
+        answer = comm.empty(kind.itemsize, np.uint8)
         self._ask = comm.plan("all_to_all", asked, out=came, algorithm="pairwise")
         self._tell = comm.plan("all_gather", answer, out=answers)
         self._asked, self._came, self._answer, self._answers = (

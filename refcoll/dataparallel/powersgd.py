@@ -89,22 +89,20 @@ class LowRank:
 
     def __init__(self, how: PowerSGD, comm: Communicator, bucket: Bucket) -> None:
         _require_agreement(how, comm)
-        self._how, self._size = how, comm.size
-        self._matrices = how.matrices(bucket)
+        self._how, self._size, self._matrices = how, comm.size, how.matrices(bucket)
         self._others = np.ones(bucket.count, bool)
         for each in self._matrices:
             self._others[each.span] = False
         dtype = working(bucket.dtype)
         ps = [(each.rows, each.rank) for each in self._matrices]
         qs = [(each.columns, each.rank) for each in self._matrices]
-        others = int(np.count_nonzero(self._others))
         self._flat = comm.empty(bucket.count, bucket.dtype)
-        self._first = comm.empty(area(ps) + others, dtype)
+        self._first = comm.empty(area(ps) + int(self._others.sum()), dtype)
         self._second = comm.empty(area(qs), dtype)
-        self._sum_first, self._sum_second = (
+        self._sums = [
             comm.plan("all_reduce", each, out=each, algorithm=how.algorithm)
             for each in (self._first, self._second)
-        )
+        ]
         self._ps, self._qs = cut(self._first, ps), cut(self._second, qs)
         self._tail = self._first[area(ps) :]
         self._random = np.random.default_rng([how.seed, bucket.index])
@@ -134,7 +132,7 @@ class LowRank:
     def _mean(self, local: Array) -> Array | None:
         """P Q^T and the others' mean; None, on all ranks, where something is not finite."""
         self._project(local)
-        self._sum_first.run()
+        self._sums[0].run()
         if not finite(self._first):
             return None
         self._first /= self._size
@@ -143,7 +141,7 @@ class LowRank:
         for matrix, p, q in zip(self._matrices, self._ps, self._qs, strict=True):
             np.matmul(matrix.view(local).T, p, out=q)
         if self._matrices:
-            self._sum_second.run()
+            self._sums[1].run()
         if not finite(self._second):
             return None
         self._second /= self._size
