@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from refcoll.communicator import Communicator
-from refcoll.dataparallel.feedback import share, working
+from refcoll.dataparallel.feedback import finite, share, working
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.errors import flag
 from refcoll.operators import Array
@@ -92,8 +92,10 @@ class TwoSided:
     def run(self, divisor: float) -> Array:
         """The mean, in one bit an element; NaN throughout where anything is not finite."""
         with np.errstate(all="ignore"):
-            whole = self._work(share(self._flat, divisor, self._size)) and self._serve()
-            if whole:
+            self._work(share(self._flat, divisor, self._size))
+            self._serve()
+            # A worker's scale that is not finite makes those of its servers so, which all see.
+            if finite(self._answers["scale"]):
                 self.worker.keep()
                 self.server.keep()
                 values = decoded(self._answers["signs"], self._answers["scale"][:, None])
@@ -102,28 +104,24 @@ class TwoSided:
                 self._flat[...] = np.nan
         return self._flat
 
-    def _work(self, values: Array) -> bool:
-        """Compress, and exchange; whether all workers' scales are finite, known to all ranks."""
+    def _work(self, values: Array) -> None:
+        """Compress all, and send each chunk to its server."""
         scale, signs = self.worker.compress(values)
-        packed = np.zeros(self._asked["signs"].size, np.uint8)
-        packed[: signs.size] = signs
-        self._asked["scale"] = scale
-        self._asked["signs"] = packed.reshape(self._size, -1)
+        padded = np.zeros(self._asked["signs"].size, np.uint8)
+        padded[: signs.size] = signs
+        self._asked["scale"], self._asked["signs"] = scale, padded.reshape(self._size, -1)
         self._ask.run()
-        return bool(np.isfinite(self._came["scale"]).all())
 
-    def _serve(self) -> bool:
-        """Average, compress again, and tell; whether all servers' scales are finite, likewise."""
+    def _serve(self) -> None:
+        """Average what has come, compress it again, and tell all."""
         mean = np.zeros_like(self.server.error)
         for each in self._came:  # in rank order
             mean += decoded(each["signs"], each["scale"])[: mean.size]
         mean /= self._size
         scale, signs = self.server.compress(mean)
-        self._answer["scale"] = scale
-        self._answer["signs"] = 0
+        self._answer["scale"], self._answer["signs"] = scale, 0
         self._answer["signs"][0, : signs.size] = signs
         self._tell.run()
-        return bool(np.isfinite(self._answers["scale"]).all())
 
 
 class Quantizer:

@@ -73,6 +73,12 @@ def test_the_mean_is_right_within_the_roundings_of_the_sum(dtype, divide, size):
     assert (np.abs(means - exact) <= bound + 1e-6).all()
 
 
+def test_the_last_division_is_in_the_gradients_own_precision():
+    """A sum of 1, 1 and 2 is a float16, a third of it is not."""
+    means, _ = reduced(Half("float16", "last"), bucket_of((1,)), np.array([[[1], [1], [2]]]))
+    assert means.tolist() == [[np.float32(4) / np.float32(3)]]
+
+
 @each("divide", ["first", "last", "split"])
 def test_infinities_and_nans_are_those_of_the_mean(divide):
     mean = mean_of(Half("float16", divide), 3, [inf, -inf, nan, 3.0])

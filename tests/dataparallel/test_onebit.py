@@ -46,6 +46,15 @@ def test_float32_is_near_the_reference():
     np.testing.assert_allclose(means, list(reference(steps.astype(np.float64))), rtol=1e-5)
 
 
+@each("scale", [2.0**-100, 2.0**100])
+def test_small_and_great_gradients_are_as_good_as_others(scale):
+    """Their squares are no float32."""
+    steps = steps_of(6, 3, 100).astype(np.float32)
+    means, _ = reduced(OneBit(), bucket_of((100,)), steps)
+    scaled, _ = reduced(OneBit(), bucket_of((100,)), steps * np.float32(scale))
+    assert np.array_equal(scaled, means * np.float32(scale))
+
+
 @each(("divisor", "factor"), [(2, 1), (6, 3), (3, 1.5), (1, 0.5)])
 def test_the_divisor_is_what_is_said(divisor, factor):
     steps = steps_of(3, 2, 40)
