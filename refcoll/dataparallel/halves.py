@@ -16,8 +16,10 @@ sums are rounded in half precision, at each hop.  Four ranks, all with [20000, 6
 Bytes: 2 an element, so half of float32's; under a ring, 2 (N - 1) / N of them to each rank.
 
 Dividing first is the default, as in PyTorch's fp16_compress_hook, since an infinity costs a
-step and an underflow a digit (PyTorch issues 57410 and 59522).  Loss scaling (Micikevicius et
-al. 2018, "Mixed precision training") lifts small values out of the way of underflow.
+whole step and an underflow one small element (pull requests 57410 and 59522; the hook casts
+before it divides, so that there a share beyond 65504 is infinite whatever the mean).  Loss
+scaling (Micikevicius et al. 2018, "Mixed precision training") lifts small values out of the
+way of underflow.
 """
 
 from __future__ import annotations
