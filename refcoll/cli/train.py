@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from refcoll.cli.bench_report import require_drawable
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
+from refcoll.cli.train_plot import draw_steps
 from refcoll.cli.train_report import Telling, report, report_all
 from refcoll.cli.train_ways import compared, link, straggler, way
 from refcoll.communicator import Communicator
@@ -19,7 +21,7 @@ from refcoll.connecting import transport as connector
 from refcoll.dataparallel.digits import digits
 from refcoll.dataparallel.timeline import chrome_trace
 from refcoll.dataparallel.training import OPTIMIZERS, Task
-from refcoll.dataparallel.trials import WITHIN, Trial, reference, trial
+from refcoll.dataparallel.trials import DTYPES, Trial, reference, trial
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_size
 from refcoll.spawning import spawn
@@ -56,6 +58,9 @@ def train(
         str | None, typer.Option("--straggler", help="rank:time that it is late, as in 2:20ms")
     ] = None,
     trace: Annotated[Path | None, typer.Option(help="the last step for Perfetto, a .json")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="the last step as a picture: a .png, .svg")
+    ] = None,
     ranks: Annotated[
         int | None, typer.Option(min=1, help="without mpirun: in-process ranks", show_default="4")
     ] = None,
@@ -64,13 +69,16 @@ def train(
     """Train a network on handwritten digits, data-parallel, and check the run.
 
     It holds if the replicas end alike to the bit and, unless compressed, the loss curve is that
-    of one process that takes each global batch at once, but for rounding.  Then: bytes a step
+    of one process that takes each global batch at once, but for rounding (what that does shows
+    in the process itself, run again with samples added in another order).  Then: bytes a step
     beside 2(N-1)/N S, and how much of the communication backward has hidden.  Under mpirun
     each process is a rank.  --rate and --latency make links slow, so that hiding matters.
     The JSON holds the keys holds and trials, and of each trial what docs/json.md lists.
     """
     if trace is not None:
         require_writable(trace, "trace")
+    if plot is not None:
+        require_drawable(plot)
     options = {
         "buckets": buckets, "bucket_cap_mb": bucket_mb, "algorithm": algorithm,
         "deterministic": deterministic, "overlap": overlap,
@@ -78,16 +86,17 @@ def train(
     first = way(zero, parameter_server, compress, options, accumulate)
     ways = [first, *compared(first)] if compare else [first]
     task = _task(hidden, epochs, batch, optimizer, lr, dtype, seed)
+    quiet = compare or str(json) == "-"
     slow, lag = link(latency, rate), straggler(late)
 
     def on_rank(end: Transport) -> list[Trial]:
         lag.require(end.size)
         comm = Communicator(slow.over(end))
-        curve, telling = reference(comm, task), Telling(comm.rank, task)
+        alone, telling = reference(comm, task), Telling(comm.rank, task, quiet)
         return [
             trial(
-                comm, task, lag.applied(each.how, comm.rank), curve, exact=each.exact,
-                listener=telling.begin(each.how, len(ways)), watch=late is not None,
+                comm, task, lag.applied(each.how, comm.rank), alone, exact=each.exact,
+                listener=telling.begin(each.how), watch=late is not None,
             )
             for each in ways
         ]  # fmt: skip
@@ -101,6 +110,8 @@ def train(
         write_json(json, {"holds": holds, "trials": [each.as_json() for each in trials]})
         if trace is not None:
             write_json(trace, chrome_trace([trials[0].last_step]))
+        if plot is not None:
+            draw_steps(plot, f"{trials[0].way}, the last step", trials[0].last_step)
     raise typer.Exit(0 if holds else 1)
 
 
@@ -123,8 +134,8 @@ def _task(
         raise ArgumentError(f"hidden={hidden!r}: use widths such as 64 or 256,256")
     if optimizer not in OPTIMIZERS:
         raise ArgumentError(f"optimizer={optimizer!r}: there are {', '.join(OPTIMIZERS)}")
-    if dtype not in WITHIN:
-        raise ArgumentError(f"dtype={dtype!r}: there are {', '.join(WITHIN)}")
+    if dtype not in DTYPES:
+        raise ArgumentError(f"dtype={dtype!r}: there are {', '.join(DTYPES)}")
     images, tested = digits(dtype, seed)
     layers = (images.x.shape[1], *map(int, widths), 10)
     return Task(images, tested, layers, epochs, batch, optimizer, lr, seed)

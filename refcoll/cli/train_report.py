@@ -17,21 +17,19 @@ from refcoll.words import said_seconds
 
 
 class Telling(Listener):
-    """On rank 0: a bar on the terminal's standard error, and a line an epoch."""
+    """On rank 0: a bar on the terminal's standard error and, unless quiet, a line an epoch."""
 
-    def __init__(self, rank: int, task: Task) -> None:
-        self._rank, self._task = rank, task
+    def __init__(self, rank: int, task: Task, quiet: bool = False) -> None:
+        self._rank, self._task, self._quiet = rank, task, quiet
         self._steps = sum(1 for _ in task.steps(0))
-        self._quiet = True
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         self._bar = Progress(
             *columns, console=Console(stderr=True), transient=True,
             disable=rank != 0 or not sys.stderr.isatty(),
         )  # fmt: skip
 
-    def begin(self, how: How, ways: int) -> Telling:
-        """Another training begins, one of so many."""
-        self._quiet = ways > 1
+    def begin(self, how: How) -> Telling:
+        """Another training begins."""
         self._bar.start()
         self._doing = self._bar.add_task(how.name, total=self._steps * self._task.epochs)
         return self

@@ -193,14 +193,18 @@ class _Run:
         return end.take() if isinstance(end, Counting) else None
 
 
-def alone(task: Task) -> list[float]:
-    """The loss curve of one process that takes each global batch at once."""
+def alone(task: Task, backwards: bool = False) -> list[float]:
+    """The loss curve of one process that takes each global batch at once.
+
+    ``backwards`` takes the samples of each batch in the opposite order: the same sums, added
+    up in another order.
+    """
     parameters, optimizer = task.begun()
     curve = []
     for epoch in range(task.epochs):
         total = 0.0
         for places in task.steps(epoch):
-            batch = task.train.take(places)
+            batch = task.train.take(places[::-1] if backwards else places)
             values = forward(parameters, batch.x)
             total += float(losses(values[-1], batch.labels).sum(dtype=np.float64))
             optimizer.step(parameters, dict(backward(parameters, values, batch.labels)))

@@ -54,7 +54,6 @@ WRONG = [
     ({"deterministic": "yes"}, "deterministic='yes' must be True or False"),
     ({"reduction": "int8"}, "reduction='int8' does not exist; there are none, fp16"),
     ({"reduction": 5}, "reduction=5 must be one of none, fp16, .* or a Reduction"),
-    ({"algorithm": "rings"}, "rings"),
 ]
 
 
@@ -74,6 +73,12 @@ def test_a_wrong_option(options, said, everywhere):
         else:
             assert issubclass(each[0], DisagreementError)
         assert re.search(said, each[1]), each[1]
+
+
+def test_an_algorithm_that_does_not_exist():
+    found = heard(lambda comm: DataParallel(comm, parameters(), algorithm="rings"))
+    assert all(kind is ArgumentError for kind, _ in found)
+    assert all("algorithm='rings' does not exist for all_reduce" in said for _, said in found)
 
 
 @pytest.mark.parametrize(

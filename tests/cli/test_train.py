@@ -1,0 +1,153 @@
+"""refcoll train: what it tells, its files, and bad usage."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+
+from refcoll.cli import main
+
+KEYS = {
+    "way", "ranks", "losses", "accuracies", "gap", "within", "differing", "nbytes", "sent",
+    "least", "samples_per_second", "communication", "exposed", "hidden", "holds",
+}  # fmt: skip
+QUICK = ("--epochs", "1", "--hidden", "8", "--ranks", "2")
+
+
+@pytest.fixture
+def train(monkeypatch, capsys):
+    """Exit status, standard output and error of `refcoll train ARGUMENTS`."""
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["refcoll", "train", *arguments])
+        status = 0
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code or 0
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_it_tells_of_epochs_bytes_and_what_was_exposed(train):
+    status, out, err = train("--epochs", "2", "--hidden", "8", "--ranks", "3")
+    assert (status, err) == (0, "")
+    assert re.search(r"epoch 1 of 2: loss \d\.\d{4}, accuracy \d+\.\d%, [\d,]+ samples/s", out)
+    assert "holds: 3 replicas alike to the bit; the loss curve is within" in out
+    elements = 64 * 8 + 8 + 8 * 10 + 10
+    assert f"2(N-1)/N S = {4 * elements * 4 / 3:,.0f} B" in out
+    assert re.search(r"communication .* a step; after backward .*% is hidden", out)
+    assert "backward |" in out
+    assert "bucket 0 |" in out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--zero", "2"], ["--parameter-server"], ["--deterministic"], ["--no-overlap"],
+        ["--accumulate", "3"], ["-a", "rabenseifner"], ["--bucket-mb", "0.001"],
+        ["--buckets", "single"], ["--dtype", "float64"], ["--optimizer", "adam", "--lr", "0.01"],
+        ["--batch", "7"], ["--hidden", "8,8"], ["--latency", "0.1ms", "--rate", "1GB/s"],
+        ["--compress", "bf16"], ["--compress", "powersgd"], ["--compress", "onebit"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_every_option_ends_in_a_run_that_holds(train, options):
+    status, out, err = train(*QUICK, *options)
+    assert (status, err) == (0, ""), out
+    assert "holds: 2 replicas alike to the bit" in out
+
+
+def test_compare_puts_all_ways_in_one_table(train, tmp_path):
+    path = tmp_path / "train.json"
+    status, out, _ = train(*QUICK, "--compare", "--json", str(path))
+    assert status == 0
+    content = json.loads(path.read_text())
+    assert content.keys() == {"holds", "trials"}
+    ways = [each["way"] for each in content["trials"]]
+    assert ways == [
+        "all-reduce", "not overlapped", "ring", "deterministic", "ZeRO-2", "parameter server",
+        "fp16", "bf16", "powersgd", "onebit",
+    ]  # fmt: skip
+    for each in content["trials"]:
+        assert each.keys() == KEYS
+        assert each["way"] in out
+    exact = {each["losses"][0] for each in content["trials"][:6]}
+    assert max(exact) - min(exact) < 1e-6
+    sent = {each["way"]: each["sent"] for each in content["trials"]}
+    assert sent["bf16"] < 0.55 * sent["ring"]
+    assert sent["onebit"] < 0.1 * sent["ring"]
+
+
+def test_what_was_asked_for_comes_first_and_once(train, tmp_path):
+    path = tmp_path / "train.json"
+    train(*QUICK, "--compare", "--zero", "2", "--json", str(path))
+    ways = [each["way"] for each in json.loads(path.read_text())["trials"]]
+    assert ways[0] == "ZeRO-2"
+    assert ways.count("ZeRO-2") == 1
+
+
+def test_json_on_standard_output_is_all_there_is(train):
+    status, out, _ = train(*QUICK, "--json", "-")
+    assert status == 0
+    assert json.loads(out)["trials"][0].keys() == KEYS
+
+
+def test_files(train, tmp_path):
+    trace, plot = tmp_path / "trace.json", tmp_path / "step.png"
+    status, _, _ = train(*QUICK, "--trace", str(trace), "--plot", str(plot))
+    assert status == 0
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert {each["pid"] for each in events} == {0, 1}
+    assert {"backward", "bucket 0", "wait"} <= {each["name"] for each in events}
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_straggler_is_told_of(train):
+    status, out, _ = train(*QUICK, "--straggler", "1:5ms")
+    assert status == 0
+    assert "who was late, in the last epoch:" in out
+    assert re.search(r"rank 1 entered last in \d+ of \d+ calls|rank 1 entered", out)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--zero", "3"], "zero=3: there is 2"),
+        (["--zero", "2", "--compress", "bf16"], "--zero and --compress exclude each other"),
+        (["--zero", "2", "--parameter-server"], "--zero and --parameter-server exclude"),
+        (["--compress", "int8"], "compress='int8' does not exist; there are none, fp16"),
+        (["--optimizer", "lamb"], "optimizer='lamb': there are sgd, momentum, adam"),
+        (["--dtype", "int32"], "dtype='int32': there are float32, float64"),
+        (["--hidden", "64,x"], "hidden='64,x': use widths such as 64 or 256,256"),
+        (["--hidden", "0"], "hidden='0': use widths"),
+        (["--buckets", "torch"], "rule='torch' is not known"),
+        (["--bucket-mb", "-1"], "bucket_cap_mb=-1.0 must be above 0 MiB"),
+        (["-a", "rings"], "algorithm='rings' does not exist"),
+        (["-a", "ring", "--deterministic"], "algorithm='ring' with deterministic=True"),
+        (["--straggler", "1"], "straggler='1': use rank:time, such as 2:20ms"),
+        (["--straggler", "7:1ms"], "straggler: there is no rank 7 of 2"),
+        (["--rate", "fast"], "rate='fast' is not a number"),
+        (["--trace", "/nowhere/t.json"], "trace='/nowhere/t.json' cannot be written"),
+        (["--plot", "step.xyz"], "plot='step.xyz' must end in one of"),
+    ],
+)
+def test_bad_usage(train, options, said):
+    status, _, err = train(*QUICK, *options)
+    assert status == 2
+    assert err.startswith("refcoll: ")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_missing_data_set_says_what_to_install(train, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    status, _, err = train(*QUICK)
+    assert status == 2
+    assert "pip install 'refcoll[train]'" in err
