@@ -452,6 +452,14 @@ METHODS = [
     ),
     *_of("watch", _unknown("comm.watch(oops=1)")),
     *_of(
+        "submit",
+        ("function", "wrong type", "comm.submit(5)",
+         "function=5 must be a function without arguments"),
+        ("function", "None", "comm.submit(None)",
+         "function=None must be a function without arguments"),
+        _unknown("comm.submit(int, oops=1)"),
+    ),
+    *_of(
         "empty",
         ("shape", "None", "comm.empty(None)", f"shape=None {NO_INTEGER}"),
         ("shape", "wrong type", "comm.empty('a')", f"shape='a' {NO_INTEGER}"),
@@ -471,6 +479,7 @@ METHODS = [
 """Methods that one rank calls by itself: of a communicator ``comm``, a ``plan``, a ``handle``."""
 
 CLOSED = [
+    "comm.submit(int).wait()",
     "comm.all_reduce(x)", "comm.reduce_scatter(x)", "comm.all_gather(x)", "comm.broadcast(x)",
     "comm.reduce(x)", "comm.gather(x)", "comm.scatter(x)", "comm.all_to_all(x)", "comm.scan(x)",
     "comm.exscan(x)", "comm.barrier()", "comm.all_reduce(x, async_op=True).wait()",

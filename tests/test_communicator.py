@@ -883,3 +883,45 @@ def test_a_plan_that_is_dropped_is_gone_at_once():
         assert spawn(2, body) == [True, True]
     finally:
         gc.enable()
+
+
+# ---- submit ------------------------------------------------------------------------------
+
+
+def test_what_is_submitted_runs_in_order_with_the_calls():
+    def body(comm):
+        seen = []
+
+        def work():
+            seen.append("first")
+            return float(comm.all_reduce(np.ones(1))[0])
+
+        first = comm.submit(work)
+        second = comm.submit(lambda: seen.append("second"))
+        total = float(comm.all_reduce(np.full(1, 2.0))[0])  # waits for both
+        assert seen == ["first", "second"]
+        assert second.wait() is None
+        return first.wait(), total
+
+    assert refcoll.spawn(3, body, timeout=10) == [(3.0, 6.0)] * 3
+
+
+def test_what_it_raises_is_told_to_the_other_ranks():
+    heard = []
+
+    def body(comm):
+        def work():
+            if comm.rank == 1:
+                raise ValueError("no such luck")
+            return comm.all_reduce(np.ones(1))
+
+        try:
+            comm.submit(work).wait()
+        except Exception as error:
+            heard.append((comm.rank, str(error)))
+            raise
+
+    with pytest.raises(ValueError, match="no such luck"):
+        refcoll.spawn(3, body, timeout=60)
+    assert [rank for rank, _ in sorted(heard)] == [0, 1, 2]
+    assert all("no such luck" in said for _, said in heard)
