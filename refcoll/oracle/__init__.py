@@ -1,0 +1,1 @@
+"""Is *your* all-reduce right, and if not, what is wrong with it, in words?"""

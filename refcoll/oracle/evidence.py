@@ -1,0 +1,103 @@
+"""What a diagnosis is made from: all ranks' inputs, results and right results of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from refcoll.chunks import balanced
+from refcoll.operators import Array
+from refcoll.oracle.calls import Call
+from refcoll.oracle.truth import Truth
+from refcoll.words import spans
+
+Again = Callable[[Sequence[Array]], "list[Array | None] | None"]
+
+
+@dataclass
+class Evidence:
+    """All by rank."""
+
+    call: Call
+    probe: str
+    inputs: list[Array]
+    outputs: list[Array | None]
+    truths: list[Truth | None]
+    before: list[Array | None] | None
+    """Results of the call before, if there was one."""
+    again: Again
+    """Results of the same call on other inputs; None where it raises.  Collective."""
+
+    @property
+    def size(self) -> int:
+        """How many ranks."""
+        return len(self.inputs)
+
+    @cached_property
+    def wrong(self) -> dict[int, Array]:
+        """Places of wrong elements, of the ranks that have any."""
+        found = {}
+        for rank, (got, right) in enumerate(zip(self.outputs, self.truths, strict=True)):
+            if got is not None and right is not None:
+                places = np.flatnonzero(right.check(got))
+                if len(places):
+                    found[rank] = places
+        return found
+
+    def got(self, rank: int) -> Array:
+        """What the rank has; it has something."""
+        value = self.outputs[rank]
+        assert value is not None
+        return value
+
+    def wanted(self, rank: int) -> Array:
+        """What it should have."""
+        right = self.truths[rank]
+        assert right is not None
+        return right.wanted
+
+    def parts(self, rank: int) -> Array:
+        """What is merged into, or passed on to, the rank's elements: a row a rank."""
+        call, count = self.call, self.call.count
+        if call.collective == "scan":
+            return np.stack(self.inputs[: rank + 1])
+        if call.collective == "exscan":
+            return np.stack(self.inputs[:rank])
+        if call.collective == "reduce_scatter":
+            return np.stack(self.inputs)[:, rank * count : (rank + 1) * count]
+        return np.stack(self.inputs)
+
+    def equal(self, rank: int, other: Array | None) -> bool:
+        """Whether ``other`` is what the rank has, wherever that is wrong."""
+        got, places = self.got(rank), self.wrong[rank]
+        if other is None or other.shape != got.shape:
+            return False
+        one, two = got[places], other[places].astype(got.dtype)
+        with np.errstate(invalid="ignore"):
+            return bool(np.all((one == two) | ((one != one) & (two != two))))
+
+    def where(self, places: Sequence[int] | Array) -> str:
+        """The elements in words, with the chunk that they are, if they are one.
+
+        A chunk is one of as many as there are ranks, cut evenly.
+        """
+        listed = [int(each) for each in places]
+        call = self.call
+        many = call.collective in ("all_gather", "gather", "all_to_all")
+        total = call.count * (self.size if many else 1)
+        said = f"element{'s' if len(listed) > 1 else ''} {spans(listed, 4)}"
+        if len(listed) == total:
+            return f"all {total} elements" if total > 1 else "the one element"
+        layout = balanced(total, self.size)
+        chunks = [
+            index for index in range(self.size)
+            if layout.length(index) and listed[0] <= layout.offsets[index] <= listed[-1]
+        ]  # fmt: skip
+        covered = sum(layout.length(index) for index in chunks)
+        if chunks and covered == len(listed) and listed[0] == layout.offsets[chunks[0]]:
+            name = "chunk" if len(chunks) == 1 else "chunks"
+            return f"{said} ({name} {spans(chunks)} of {self.size})"
+        return said
