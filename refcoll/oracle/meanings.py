@@ -124,7 +124,7 @@ def flushed(e: Evidence, rank: int) -> str | None:
 def imprecise(e: Evidence, rank: int) -> str | None:
     """Within the bound of a narrower dtype's roundings."""
     parts, got, places = e.parts(rank), e.got(rank), e.wrong[rank]
-    if e.probe != "rough":
+    if e.probe != "rough" or e.call.op is None:
         return None
     narrower = _NARROWER.get(parts.dtype.name, ())
     exact, scale = _exact_and_scale(e.call.op, parts[:, places])
