@@ -23,6 +23,7 @@ from refcoll.dataparallel.timeline import BucketTimes, Timeline
 from refcoll.errors import ArgumentError
 from refcoll.inorder import Handle
 from refcoll.operators import Array
+from refcoll.words import listed
 
 Divisor = Callable[[], float]
 """Asked on the communication thread, before each bucket."""
@@ -51,7 +52,11 @@ class Reducer:
         self._scale = 1.0
         self.arrivals: list[str] = []
         """Names in the order in which this backward's gradients have come."""
-        self._begin = self._backward_end = 0.0
+        self.open = False
+        """Whether a backward is under way."""
+        self._begin = self._backward_end = self._wait_begin = 0.0
+        self.timeline: Timeline | None = None
+        """Of the last step."""
 
     @property
     def came(self) -> set[str]:
@@ -61,7 +66,7 @@ class Reducer:
     def begin(self, scale: float, divisor: Divisor | None) -> None:
         """Start a backward whose gradients count ``scale`` times; synchronised by a divisor."""
         self._scale, self._divisor = scale, divisor
-        self.arrivals = []
+        self.arrivals, self.open = [], True
         for each in self._filling:
             each.begin()
         self._begin = time.monotonic()
@@ -79,15 +84,25 @@ class Reducer:
 
     def finish(self) -> None:
         """Backward has ended: what has not come will not."""
-        self._backward_end = time.monotonic()
+        self._backward_end, self.open = time.monotonic(), False
         if self._divisor is not None:
             for each in self._filling:
                 each.missing.clear()
             self._launch()
 
+    def give_up(self) -> None:
+        """Something has failed: nobody will wait for what is under way."""
+        self.open = False
+        for each in self._handles:
+            each.ignore()
+
+    def waiting(self) -> None:
+        """The rank begins to wait."""
+        self._wait_begin = time.monotonic()
+
     def wait(self) -> list[Array]:
         """Wait for all buckets; what has become of each.  Ends the step."""
-        began, handles = time.monotonic(), self._handles
+        handles = self._handles
         errors: list[Exception] = []
         results: list[Array] = []
         for handle in handles:
@@ -97,29 +112,29 @@ class Reducer:
                 errors.append(error)
         if errors:
             raise errors[0]
-        self._handles = []
-        self.timeline = self._timed(began)
-        for each in self._filling:
-            each.forget()
+        self.timeline = self._timed()
+        self.forget()
         return results
 
+    def forget(self) -> None:
+        """What has come since the last step is over, or is not wanted."""
+        self._handles = []
+        for each in self._filling:
+            each.forget()
+
     def _require(self, name: str, gradient: Array) -> _Filling:
+        if not self.open:
+            raise ArgumentError(f"name={name!r}: gradients come within the `with` of a backward()")
         filling = self._of.get(name)
         if filling is None:
-            known = ", ".join([*self._of][:5])
-            raise ArgumentError(f"name={name!r:.80} is no parameter's; there are {known}, ...")
+            known = listed([*self._of])
+            raise ArgumentError(f"name={name!r:.80} is no parameter's; there are {known}")
         if name not in filling.missing:
             raise ArgumentError(
                 f"name={name!r}: its gradient came before in this backward; add up what a "
                 "parameter gets in several places, and hand it over once"
             )
-        tensor = filling.tensors[name]
-        found = getattr(gradient, "shape", None), getattr(gradient, "dtype", None)
-        if not isinstance(gradient, np.ndarray) or found != (tensor.shape, tensor.dtype):
-            raise ArgumentError(
-                f"gradient of {name!r} must be a numpy array of shape {tensor.shape} and dtype "
-                f"{tensor.dtype}, as its parameter is; got shape {found[0]} and dtype {found[1]}"
-            )
+        filling.require(name, gradient)
         return filling
 
     def _launch(self) -> None:
@@ -128,7 +143,7 @@ class Reducer:
             filling = self._filling[len(self._handles)]
             if filling.missing:
                 return
-            filling.fill_up()
+            filling.complete()
             filling.ready = time.monotonic()
             self._handles.append(self._comm.submit(self._reducing(filling)))
 
@@ -145,15 +160,15 @@ class Reducer:
 
         return reduce
 
-    def _timed(self, wait_begin: float) -> Timeline:
+    def _timed(self) -> Timeline:
         times = tuple(
             BucketTimes(f.bucket.index, f.bucket.nbytes, f.ready, f.start, f.end)
             for f in self._filling
         )
-        wait_end = time.monotonic()
         return Timeline(
-            self._comm.rank, self._begin, self._backward_end, wait_begin, wait_end, times
-        )
+            self._comm.rank, self._begin, self._backward_end, self._wait_begin,
+            time.monotonic(), times,
+        )  # fmt: skip
 
 
 class _Filling:
@@ -178,6 +193,19 @@ class _Filling:
         """A backward begins."""
         self.missing = set(self.tensors)
 
+    def require(self, name: str, gradient: Array) -> None:
+        """Raise ArgumentError for a gradient that does not fit its parameter."""
+        tensor, fits = self.tensors[name], False
+        got = f"a {type(gradient).__name__}"
+        if isinstance(gradient, np.ndarray):
+            fits = (gradient.shape, gradient.dtype) == (tensor.shape, tensor.dtype)
+            got = f"shape {gradient.shape} and dtype {gradient.dtype}"
+        if not fits:
+            raise ArgumentError(
+                f"gradient of {name!r} must be a numpy array of shape {tensor.shape} and dtype "
+                f"{tensor.dtype}, as its parameter is; got {got}"
+            )
+
     def take(self, name: str, gradient: Array, scale: float) -> None:
         """Put it in its place, or add it to what earlier backwards of the step have left."""
         self.missing.discard(name)
@@ -191,10 +219,11 @@ class _Filling:
             _scaled(gradient, scale, view, add=False)
         self.touched.add(name)
 
-    def fill_up(self) -> None:
-        """Zeros for those from whom nothing has come."""
+    def complete(self) -> None:
+        """Zeros for those from whom nothing has come; from now on it is the reduction's."""
         for name in self.tensors.keys() - self.touched:
             self._view(name)[...] = 0
+        self.views = {}  # or they would keep the whole of a bucket that is to be sharded
 
     def _view(self, name: str) -> Array:
         if not self.views:
@@ -203,13 +232,15 @@ class _Filling:
 
 
 def _scaled(gradient: Array, scale: float, out: Array, add: bool) -> None:
-    """out = scale * gradient, or out += that; in float32 where narrower, and rounded once."""
+    """out = scale * gradient, or out += that, in ``out``'s dtype."""
     with np.errstate(all="ignore"):
         if scale == 1 and not add:
             out[...] = gradient
             return
-        wide = np.dtype(np.float32) if out.dtype.itemsize < 4 else out.dtype
-        product = gradient.astype(wide) if scale == 1 else gradient * wide.type(scale)
+        product = gradient.astype(out.dtype, copy=False)
+        if scale != 1:
+            product = product * out.dtype.type(scale)
         if add:
-            product = product + out.astype(wide)
-        out[...] = product.astype(out.dtype)
+            np.add(out, product, out=out)
+        else:
+            out[...] = product

@@ -160,3 +160,36 @@ def test_joining_needs_uneven():
 
     with pytest.raises(refcoll.ArgumentError, match="pass uneven=True when making it"):
         spawn(2, run)
+
+
+def test_weight_left_over_from_a_join_does_not_count_in_the_next_epoch():
+    """A micro-batch in which no parameter got a gradient, then join, then another epoch."""
+
+    def run(comm):
+        with DataParallel(comm, scalars(), uneven=True, unused="find") as replica:
+            if comm.rank == 1:
+                with replica.no_sync():
+                    backward(replica, 2)
+            else:
+                backward(replica, 2, p1=4, p2=4)
+                replica.wait()
+            for _ in replica.join():
+                replica.wait()
+            backward(replica, 2, p1=4, p2=4)
+            return floats(replica.wait())
+
+    assert spawn(2, run) == [{"p1": 4.0, "p2": 4.0}] * 2
+
+
+def test_an_empty_micro_batch_before_a_rank_runs_out():
+    def run(comm):
+        with DataParallel(comm, {"p": np.zeros(())}, uneven=True) as replica:
+            if comm.rank == 1:
+                with replica.no_sync():
+                    backward(replica, 0, p=np.nan)
+            for _ in range(2 * (comm.rank == 0)):
+                backward(replica, 3, p=5)
+                assert float(replica.wait()["p"]) == 5
+            return [float(replica.wait()["p"]) for _ in replica.join()]
+
+    assert spawn(2, run) == [[], [5.0, 5.0]]
