@@ -12,11 +12,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.reducer import Divisor, Reducer
-from refcoll.dataparallel.rollcall import Roll, RollCall
+from refcoll.dataparallel.rollcall import Roll, RollCall, arrival_on_rank_0, names_used
 from refcoll.dataparallel.setup import Setup, agreed
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.dataparallel.timeline import Timeline
@@ -226,8 +224,8 @@ class Replica:
         self._reducer.finish()
         self._unfinished = True
         if self.setup.unused == "find":
-            came = self._reducer.came
-            self._use = self.comm.submit(lambda: self._names_used(came))
+            names, came = [each.name for each in self.setup.tensors], self._reducer.came
+            self._use = self.comm.submit(lambda: names_used(self.comm, names, came))
 
     def _require_all_gradients(self) -> None:
         absent = [t.name for t in self.setup.tensors if t.name not in self._reducer.came]
@@ -245,20 +243,11 @@ class Replica:
 
         return divisor
 
-    def _names_used(self, came: set[str]) -> set[str]:
-        """In this step, by any rank.  On the communication thread."""
-        names = [each.name for each in self.setup.tensors]
-        mine = np.array([name in came for name in names])
-        used = self.comm.all_reduce(mine, "max", algorithm="recursive_doubling")
-        return {name for name, each in zip(names, used, strict=True) if each}
-
     def _rebuild(self) -> None:
         """Buckets from the order in which rank 0's gradients have come, once."""
         names = [each.name for each in self.setup.tensors]
-        late = [name for name in reversed(names) if name not in self._reducer.arrivals]
-        order = np.array([names.index(name) for name in [*self._reducer.arrivals, *late]])
-        order = self.comm.broadcast(order)
-        buckets = self.setup.rule.rebuilt(self.setup.tensors, [names[place] for place in order])
+        order = arrival_on_rank_0(self.comm, names, self._reducer.arrivals)
+        buckets = self.setup.rule.rebuilt(self.setup.tensors, order)
         assert buckets is not None  # the rule has said that it rebuilds
         self._reducer = Reducer(self.comm, buckets, self.setup.reduction, self.setup.overlap)
 

@@ -1,4 +1,6 @@
-"""At the beginning of each step: how many samples there are, and who is still there.
+"""What ranks tell one another besides gradients.
+
+At the beginning of each step: how many samples there are, and who is still there.
 
 Twenty-four bytes are all-reduced beside backward: the rank's weight, whether it has samples,
 whether it leaves.  So a rank that leaves while others go on is an error on all of them, at
@@ -7,6 +9,7 @@ once, and not a wait until the time is up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,3 +63,19 @@ class RollCall:
             "began another step: give all ranks as many steps, or make the replica with "
             "uneven=True and let ranks that have run out of batches call join()"
         )
+
+
+def names_used(comm: Communicator, names: Sequence[str], came: set[str]) -> set[str]:
+    """Of which parameters a gradient has come on any rank.  Collective."""
+    mine = np.array([name in came for name in names])
+    used = comm.all_reduce(mine, "max", algorithm="recursive_doubling")
+    return {name for name, each in zip(names, used, strict=True) if each}
+
+
+def arrival_on_rank_0(
+    comm: Communicator, names: Sequence[str], arrivals: Sequence[str]
+) -> list[str]:
+    """The order in which gradients came there; those that did not, backwards at the end."""
+    late = [name for name in reversed(names) if name not in arrivals]
+    order = np.array([names.index(name) for name in [*arrivals, *late]])
+    return [names[place] for place in comm.broadcast(order)]
