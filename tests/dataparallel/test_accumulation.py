@@ -44,6 +44,20 @@ def test_only_the_last_micro_batch_synchronises_and_all_of_them_count():
     assert spawn(2, run) == [{"p": 5.5}] * 2
 
 
+def test_no_sync_within_no_sync_does_not_end_it():
+    def run(comm):
+        with DataParallel(comm, {"p": np.zeros(())}, average="ranks") as replica:
+            with replica.no_sync():
+                with replica.no_sync():
+                    backward(replica, p=1)
+                backward(replica, p=2)
+            assert replica.timeline is None
+            backward(replica, p=4)
+            return floats(replica.wait())
+
+    assert spawn(2, run) == [{"p": 7.0}] * 2
+
+
 @pytest.mark.parametrize("unused", ["error", "find"])
 def test_what_any_micro_batch_touched_is_synchronised(unused):
     """pytorch#69031: p1 is used in the first micro-batch only, p2 in the second only."""

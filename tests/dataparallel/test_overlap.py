@@ -86,6 +86,19 @@ def test_buckets_go_in_the_order_of_their_indices_in_whatever_order_gradients_co
         assert (means, order) == (RIGHT, [0, 1, 2])
 
 
+def test_without_overlap_nothing_is_reduced_before_backward_ends():
+    def run(comm):
+        with replica_of(comm, overlap=False) as replica:
+            for _ in range(2):  # before and after buckets are built anew
+                whole_backward(replica)
+                replica.wait()
+                timeline = replica.timeline
+                assert all(each.ready >= timeline.backward_end for each in timeline.buckets)
+            return len(timeline.buckets)
+
+    assert refcoll.spawn(2, run, timeout=TIMEOUT) == [3, 3]
+
+
 def test_rebuilt_buckets_follow_the_arrival_on_rank_0():
     def run(comm):
         values = {name: np.zeros(200_000, np.float32) for name in NAMES}  # 0.8 MB each
@@ -180,6 +193,8 @@ def test_the_trace_has_a_track_for_compute_communication_and_waiting():
         "communication": {"bucket 0", "bucket 1", "bucket 2"},
         "waiting": {"wait"},
     }
+    waits = [(each["ts"], each["dur"]) for each in events if each["name"] == "wait"]
+    assert waits == [(4.5e6, 2.5e6), (5.5e6, 2.5e6)]
     first = next(each for each in events if each["name"] == "bucket 1")
     assert (first["ts"], first["dur"], first["args"]["exposed"]) == (3e6, 2e6, 1e6)
 
@@ -273,6 +288,7 @@ def test_a_reduction_that_refuses_on_one_rank_is_told_to_all_at_once():
                 replica.wait()
             except refcoll.RefcollError as error:
                 heard.append(str(error))
+                assert isinstance(error, refcoll.ArgumentError) == (comm.rank == 1)
                 raise
 
     began = time.monotonic()
@@ -318,6 +334,7 @@ def test_waiting_begins_when_the_rank_waits_and_not_when_parameters_are_counted(
     for each in refcoll.spawn(3, run, timeout=TIMEOUT)[1:]:
         assert each.wait_end - each.wait_begin > 0.05
         assert each.wait_begin - each.backward_end < 0.05
+        assert each.buckets[0].start - each.begin > 0.05  # after the roll call
 
 
 def test_clocks_are_compared_with_the_right_sign(monkeypatch):

@@ -134,7 +134,8 @@ def test_replicas_that_part_are_noticed(task):
 
             return Bound()
 
-    (found, *_) = tried(3, task, How("faulty", DataParallel, {"reduction": Faulty()}))
+    how = How("faulty", DataParallel, {"reduction": Faulty()})
+    (found, *_) = tried(3, task, how, exact=False)  # so that its loss curve is not looked at
     assert not found.holds
     assert found.differing
     assert all(2 in ranks for ranks in found.differing.values())

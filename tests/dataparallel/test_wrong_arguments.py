@@ -45,6 +45,7 @@ WRONG = [
     ({"buckets": [["a", "b"], ["b"]]}, "'b'"),
     ({"buckets": 3}, "rule=3 must be lists of names"),
     ({"buckets": lambda tensors: 1 / 0}, "cannot be used: ZeroDivisionError"),
+    ({"buckets": lambda tensors: tensors.nothing}, "cannot be used: AttributeError"),
     ({"bucket_cap_mb": 0}, "bucket_cap_mb=0 must be above 0 MiB"),
     ({"bucket_cap_mb": "25"}, "bucket_cap_mb='25' must be above 0 MiB"),
     ({"bucket_cap_mb": float("nan")}, "bucket_cap_mb=nan must be above 0 MiB"),
@@ -117,6 +118,7 @@ DIFFERENT = [
     ({}, {"unused": "find"}, "unused=find"),
     ({}, {"uneven": True}, "uneven=True"),
     ({}, {"overlap": False}, "overlap=False"),
+    ({}, {"divide_by": "initial"}, "divide_by=initial"),
 ]
 
 
