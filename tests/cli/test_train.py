@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from refcoll.cli import main
-
 KEYS = {
     "way", "ranks", "losses", "accuracies", "gap", "within", "differing", "nbytes", "sent",
     "least", "samples_per_second", "communication", "exposed", "hidden", "holds",
@@ -18,21 +16,9 @@ QUICK = ("--epochs", "1", "--hidden", "8", "--ranks", "2")
 
 
 @pytest.fixture
-def train(monkeypatch, capsys):
+def train(command):
     """Exit status, standard output and error of `refcoll train ARGUMENTS`."""
-    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["refcoll", "train", *arguments])
-        status = 0
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code or 0
-        return status, *capsys.readouterr()
-
-    return run
+    return lambda *arguments: command("train", *arguments)
 
 
 def test_it_tells_of_epochs_bytes_and_what_was_exposed(train):
