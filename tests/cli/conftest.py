@@ -11,7 +11,7 @@ from refcoll.cli import main
 
 
 @pytest.fixture
-def command(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+def run_refcoll(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
     """Exit status, standard output and error of `refcoll ARGUMENTS`, as if without a launcher."""
     for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
         monkeypatch.delenv(name, raising=False)

@@ -21,9 +21,9 @@ ROW_KEYS = {
 
 
 @pytest.fixture
-def buckets(command):
+def buckets(run_refcoll):
     """Exit status, standard output and error of `refcoll buckets ARGUMENTS`."""
-    return lambda *arguments: command("buckets", *arguments)
+    return lambda *arguments: run_refcoll("buckets", *arguments)
 
 
 @pytest.fixture

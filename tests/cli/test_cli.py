@@ -27,9 +27,9 @@ class Ended:
 
 
 @pytest.fixture
-def refcoll(command) -> Callable[..., Ended]:
+def refcoll(run_refcoll) -> Callable[..., Ended]:
     """The program `refcoll`, run within this process."""
-    return lambda *arguments: Ended(*command(*arguments))
+    return lambda *arguments: Ended(*run_refcoll(*arguments))
 
 
 @pytest.mark.parametrize("command", [[SCRIPT], [sys.executable, "-m", "refcoll"]])

@@ -16,9 +16,9 @@ QUICK = ("--epochs", "1", "--hidden", "8", "--ranks", "2")
 
 
 @pytest.fixture
-def train(command):
+def train(run_refcoll):
     """Exit status, standard output and error of `refcoll train ARGUMENTS`."""
-    return lambda *arguments: command("train", *arguments)
+    return lambda *arguments: run_refcoll("train", *arguments)
 
 
 def test_it_tells_of_epochs_bytes_and_what_was_exposed(train):
