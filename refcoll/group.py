@@ -234,11 +234,21 @@ class Group:
         It may call them itself, one after another; ``wait()`` of the handle returns what it
         returns, or raises what it raises.  What it raises poisons the communicator and is told
         to the other ranks, as of a call.  Without threads (``transport.threads``) it runs at once.
-        Raises ArgumentError for what cannot be called.
+        Raises ArgumentError for what cannot be called, PoisonedError once it has failed or closed.
         """
         if not callable(function):
             raise ArgumentError(f"function={function!r:.80} must be a function without arguments")
-        return self._begin(function)
+        self._require_usable()
+
+        def told() -> T:
+            try:
+                return function()
+            except BaseException as error:
+                if not _known_to_all(error):
+                    self._abort(error)
+                raise
+
+        return self._begin(told)
 
     def watch(self) -> Watch:
         """Note when ranks enter and leave calls, to tell who was late: ``with comm.watch() as
@@ -269,8 +279,14 @@ class Group:
         if error is None:
             self.close()
         else:
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """This rank cannot go on: tell the others, and refuse later calls.  Waits for nothing."""
+        self._failure = self._failure or error
+        if not _known_to_all(error):
             self._abort(error)
-            self._order.abandon()
+        self._order.abandon()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} rank {self.rank} of {self.size} over {self.transport.name}>"
@@ -370,14 +386,17 @@ class Group:
         sys.stderr.flush()
         self.transport.abort(said, self.rank)
 
-    def _guarded(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Refuse if poisoned; be poisoned by what goes wrong."""
+    def _require_usable(self) -> None:
         if self._closed:
             raise PoisonedError("this communicator was closed and cannot be used again")
         if self._failure is not None:
             raise PoisonedError(
                 f"this communicator failed before and cannot be used again: {self._failure}"
             ) from self._failure
+
+    def _guarded(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Refuse if poisoned; be poisoned by what goes wrong."""
+        self._require_usable()
         try:
             return function(*arguments)
         except BaseException as error:
@@ -394,6 +413,14 @@ class Group:
         if isinstance(error, TransportError):
             said, guilty = f"gave up: {error}", error.culprit
         self.transport.abort(f"rank {self.rank} {said}", guilty)
+
+
+def _known_to_all(error: BaseException) -> bool:
+    """Whether the other ranks raise too, of themselves: they have compared, or failed before.
+
+    To tell them once more might reach them before they have found out what it was.
+    """
+    return isinstance(error, DisagreementError | PoisonedError) or "poisons" in vars(error)
 
 
 def _membership(color: Any, key: Any) -> tuple[dict[str, Any], ArgumentError | None]:

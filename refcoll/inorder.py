@@ -29,6 +29,10 @@ class Handle(Generic[T]):
         self._heard = True
         return self._future.result()
 
+    def ignore(self) -> None:
+        """Nobody will wait for it: its error, if it has one, is that of something else."""
+        self._heard = True
+
     def done(self) -> bool:
         """Whether ``wait`` would return, or raise, at once."""
         return self._future.done()
@@ -80,7 +84,8 @@ class InOrder:
             return handle
         if self._worker is None:
             # Not ThreadPoolExecutor: an exit after an error must not wait for its thread.
-            self._worker = threading.Thread(target=self._work, name="refcoll", daemon=True)
+            work, tasks = self._work, self._tasks
+            self._worker = threading.Thread(target=work, args=[tasks], name="refcoll", daemon=True)
             self._worker.start()
         return self._enqueued(function)
 
@@ -95,8 +100,12 @@ class InOrder:
         self._failed.clear()
 
     def abandon(self) -> None:
-        """Wait for nothing: the process, or the communicator, has failed."""
+        """Wait for nothing: the process, or the communicator, has failed.
+
+        What was asked for before still runs; what comes later never meets its thread.
+        """
         self._stop(join=False)
+        self._tasks = SimpleQueue()
 
     def _stop(self, join: bool) -> None:
         if self._worker is not None:
@@ -117,6 +126,6 @@ class InOrder:
         if handle._future.exception() is not None:
             self._failed.append(handle)
 
-    def _work(self) -> None:
-        while (task := self._tasks.get()) is not None:
+    def _work(self, tasks: SimpleQueue[Callable[[], object] | None]) -> None:
+        while (task := tasks.get()) is not None:
             task()

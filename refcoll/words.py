@@ -33,3 +33,12 @@ def said_seconds(value: float, digits: int = 4) -> str:
         if value >= factor:
             return f"{value / factor:.{digits}g} {unit}"
     return f"{value / 1e-9:.{digits}g} ns"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first few names.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b, ...'
+    """
+    return ", ".join([*names[:most], "..."] if len(names) > most else names)

@@ -109,7 +109,7 @@ def train(
             report_all(trials) if compare else report(trials[0])
         write_json(json, {"holds": holds, "trials": [each.as_json() for each in trials]})
         if trace is not None:
-            write_json(trace, chrome_trace([trials[0].last_step]))
+            write_json(trace, chrome_trace(trials[0].last_step))
         if plot is not None:
             draw_steps(plot, f"{trials[0].way}, the last step", trials[0].last_step)
     raise typer.Exit(0 if holds else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from math import isfinite
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -61,7 +62,9 @@ def verdict(trial: Trial) -> str:
     alike = f"{trial.ranks} replicas alike to the bit"
     gap = f"within {trial.gap:.1e} of one process's"
     if trial.within is None:
-        return f"holds: {alike}; compressed, so the loss curve is {gap}, and need not be closer"
+        return f"holds: {alike}; compressed, so the loss curve is another: {gap}, relatively"
+    if not isfinite(trial.gap):
+        return "FAILS: the loss is not finite: training diverges; try a smaller --lr"
     if not trial.holds:
         return f"FAILS: the loss curve is {gap}, and rounding explains {trial.within:.0e}"
     return f"holds: {alike}; the loss curve is {gap} (rounding: up to {trial.within:.0e})"
@@ -75,13 +78,17 @@ def report(trial: Trial) -> None:
         f"{trial.sent:,.0f} B; 2(N-1)/N S = {trial.least:,.0f} B"
     )
     print(
-        f"communication {said_seconds(trial.communication, 3)} a step; after backward "
-        f"{said_seconds(trial.exposed, 3)}, so {trial.hidden:.0%} is hidden"
+        f"reductions {said_seconds(trial.communication, 3)} a step, {trial.hidden:.0%} of that "
+        f"hidden behind backward; after backward the ranks wait {said_seconds(trial.exposed, 3)} "
+        "(for one another, too)"
     )
     if trial.stragglers is not None:
         print(f"\nwho was late, in the last epoch:\n{trial.stragglers}")
     first = trial.last_step[0]
-    print("\nthe last step on rank 0 (= runs, . waits for its turn, # exposed), and in ms:")
+    print(
+        "\nthe last step on rank 0 (= runs, . waits for its turn or other ranks, # runs after "
+        "backward), and in ms:"
+    )
     print(drawn(first))
     header = ("bucket", "bytes", "ready", "start", "end", "exposed")
     console().print(table(None, header, rows(first)))
@@ -94,8 +101,11 @@ def report_all(trials: Sequence[Trial]) -> None:
         "samples/s", "communication", "exposed", "hidden", "holds",
     )  # fmt: skip
     failing = [each for each in trials if not each.holds]
-    print(f"{trials[0].ranks} ranks, {len(trials[0].losses)} epochs, S = "
-          f"{said_bytes(trials[0].nbytes)}; times and bytes a step")  # fmt: skip
+    epochs = len(trials[0].losses)
+    print(
+        f"{trials[0].ranks} ranks, {epochs} epoch{'s' * (epochs != 1)}, "
+        f"S = {said_bytes(trials[0].nbytes)}; times and bytes a step"
+    )
     console().print(table(None, header, [_cells(each) for each in trials]))
     print(*(f"{each.way}: {verdict(each)}" for each in failing), sep="\n", end="")
     print("holds: all replicas alike to the bit, loss curves right" if not failing else "")

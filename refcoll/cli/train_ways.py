@@ -30,9 +30,9 @@ def way(
 ) -> Way:
     """The one that the options ask for.  Raises ArgumentError where they contradict."""
     if zero not in (0, 2):
-        raise ArgumentError(f"zero={zero}: there is 2 (gradients and states sharded), and 0")
+        raise ArgumentError(f"zero={zero}: use 2 (gradients and states sharded), or 0 for none")
     if compress is not None and compress not in NAMES:
-        raise ArgumentError(f"compress={compress!r} does not exist; there are {', '.join(NAMES)}")
+        raise ArgumentError(f"compress={compress!r} must be one of {', '.join(NAMES[1:])}")
     asked = [name for name, given in (("--zero", zero), ("--parameter-server", server),
                                       ("--compress", compress)) if given]  # fmt: skip
     if len(asked) > 1:
@@ -86,7 +86,10 @@ class Link:
 
 def link(latency: str, rate: str | None) -> Link:
     """From "1ms" and "100MB/s"."""
-    return Link(seconds(latency), float("inf") if rate is None else bytes_per_second(rate, "rate"))
+    given = float("inf") if rate is None else bytes_per_second(rate, "rate")
+    if given <= 0:
+        raise ArgumentError(f"rate={rate!r} must be above 0, such as 100MB/s")
+    return Link(seconds(latency), given)
 
 
 @dataclass(frozen=True)
@@ -113,4 +116,7 @@ def straggler(text: str | None) -> Straggler:
     rank, colon, delay = text.partition(":")
     if not colon or not rank.isdecimal():
         raise ArgumentError(f"straggler={text!r}: use rank:time, such as 2:20ms")
-    return Straggler(int(rank), seconds(delay, "straggler"))
+    try:
+        return Straggler(int(rank), seconds(delay))
+    except ArgumentError as error:
+        raise ArgumentError(f"straggler={text!r}: {error}") from None

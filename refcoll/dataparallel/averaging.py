@@ -18,10 +18,13 @@ of gradient 1 and one with one token of gradient 7: over samples (5 + 7) / 6 = 2
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
-from math import isfinite
 
 from refcoll.errors import ArgumentError
+
+LEAST, MOST = 1e-6, 1e15
+"""Weights: so that they neither vanish nor overflow in float32."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,14 @@ class Averaging:
         needed = self.over == "samples" or self.of == "sum"
         if value is None and not needed:
             return 1.0
-        if isinstance(value, bool) or not hasattr(value, "__float__"):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ArgumentError(
                 f"weight={value!r:.80} must be the number of samples (or tokens) in this "
                 'micro-batch, by which gradients are weighted; average="ranks" does without'
             )
         number = float(value)
-        if not (isfinite(number) and number >= 0):
-            raise ArgumentError(f"weight={value!r:.80} must be finite and not negative")
+        if not (number == 0 or LEAST <= number <= MOST):
+            raise ArgumentError(f"weight={value!r:.80} must be 0, or from {LEAST:g} to {MOST:g}")
         return number
 
     def scale(self, weight: float) -> float:

@@ -39,7 +39,7 @@ def reduction(
             return PowerSGD(algorithm=algorithm)
         case "onebit":
             return OneBit()
-    raise ArgumentError(f"reduction={how!r:.80} does not exist; there are {', '.join(NAMES)}")
+    raise ArgumentError(f"reduction={how!r:.80} must be one of {', '.join(NAMES[1:])}, or None")
 
 
 def _require_a_tree(how: str | Reduction | None, algorithm: str) -> None:

@@ -22,16 +22,10 @@ Stich, Jaggi 2019, "Error feedback fixes SignSGD and other gradient compression 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from refcoll.dataparallel.reductions import working
 from refcoll.operators import Array
-
-
-def working(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """In which errors are kept and added: float32, or what is wider."""
-    return np.dtype(np.float32) if dtype.itemsize < 4 else dtype
 
 
 def share(flat: Array, divisor: float, size: int) -> Array:

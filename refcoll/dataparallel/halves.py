@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from refcoll.communicator import Communicator
-from refcoll.dataparallel.feedback import working
+from refcoll.dataparallel.reductions import Options, working
 from refcoll.dataparallel.reductions import divide as divide_in_place
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.errors import ArgumentError, within
@@ -41,7 +41,7 @@ _LEAST = {"float16": (2.0**-24, 2.0**-14), "bfloat16": (2.0**-133, 2.0**-126)}
 _DIVISIONS = ("first", "last", "split")
 
 
-class Half:
+class Half(Options):
     """The sum in half precision, divided ``"first"``, ``"last"`` or ``"split"``."""
 
     keeps_state = False
@@ -98,7 +98,8 @@ class Halved:
 
     def __init__(self, how: Half, comm: Communicator, bucket: Bucket) -> None:
         self._how = how
-        self._flat = comm.empty(bucket.count, bucket.dtype)
+        self._dtype = bucket.dtype
+        self._flat = comm.empty(bucket.count, working(bucket.dtype))
         self._half = comm.empty(bucket.count, how.dtype)
         self._plan = comm.plan("all_reduce", self._half, out=self._half, algorithm=how.algorithm)
 
@@ -110,14 +111,12 @@ class Halved:
         """Down, summed, up."""
         before, after = self._how.divisors(divisor)
         with np.errstate(all="ignore"):
-            wide = self._flat.astype(working(self._flat.dtype))
-            divide_in_place(wide, before)
-            self._half[...] = wide.astype(self._half.dtype)
+            divide_in_place(self._flat, before)
+            self._half[...] = self._flat.astype(self._half.dtype)
             self._plan.run()
-            wide[...] = self._half.astype(wide.dtype)
-            divide_in_place(wide, after)
-            self._flat[...] = wide.astype(self._flat.dtype)
-        return self._flat
+            self._flat[...] = self._half.astype(self._flat.dtype)
+            divide_in_place(self._flat, after)
+        return self._flat.astype(self._dtype, copy=False)
 
 
 def _chosen(value: object, name: str, choices: tuple[str, ...]) -> str:

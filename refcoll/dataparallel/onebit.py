@@ -35,13 +35,14 @@ from typing import Any
 import numpy as np
 
 from refcoll.communicator import Communicator
-from refcoll.dataparallel.feedback import finite, share, working
+from refcoll.dataparallel.feedback import finite, share
+from refcoll.dataparallel.reductions import Options, working
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.errors import flag
 from refcoll.operators import Array
 
 
-class OneBit:
+class OneBit(Options):
     """Signs and scales with error feedback on both sides."""
 
     keeps_state = True
@@ -71,7 +72,8 @@ class TwoSided:
         self._size, kind = comm.size, message(bucket.count, comm.size)
         chunk = 8 * kind["signs"].shape[0]
         own = min(max(bucket.count - comm.rank * chunk, 0), chunk)
-        self._flat = comm.empty(bucket.count, bucket.dtype)
+        self._dtype = bucket.dtype
+        self._flat = comm.empty(bucket.count, working(bucket.dtype))
         dtype = working(bucket.dtype)
         self.worker = Quantizer(bucket.count, dtype, how.error_feedback)
         """Of this rank's whole vector."""
@@ -99,10 +101,10 @@ class TwoSided:
                 self.worker.keep()
                 self.server.keep()
                 values = decoded(self._answers["signs"], self._answers["scale"][:, None])
-                self._flat[...] = values.reshape(-1)[: self._flat.size].astype(self._flat.dtype)
+                self._flat[...] = values.reshape(-1)[: self._flat.size]
             else:
                 self._flat[...] = np.nan
-        return self._flat
+        return self._flat.astype(self._dtype, copy=False)
 
     def _work(self, values: Array) -> None:
         """Compress all, and send each chunk to its server."""

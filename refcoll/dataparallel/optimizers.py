@@ -16,6 +16,7 @@ import numpy as np
 
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array
+from refcoll.words import listed
 
 State = dict[str, Any]
 
@@ -26,8 +27,15 @@ class Optimizer:
     states: dict[Hashable, State]
 
     def step(self, parameters: Mapping[str, Array], gradients: Mapping[str, Array]) -> None:
-        """Update, in place, each parameter that has a gradient."""
+        """Update, in place, each parameter that has a gradient.
+
+        Raises ArgumentError for a gradient of no parameter.
+        """
         for name, gradient in gradients.items():
+            if name not in parameters:
+                raise ArgumentError(
+                    f"gradients: {name!r} is no parameter; there are {listed([*parameters])}"
+                )
             self.update(name, parameters[name], gradient)
 
     def update(self, key: Hashable, parameter: Array, gradient: Array) -> None:
@@ -37,8 +45,7 @@ class Optimizer:
             if parameter.dtype.itemsize >= 4:
                 self._apply(state, parameter, gradient)
                 return
-            if "master" not in state:
-                state["master"] = parameter.astype(np.float32)
+            state["master"] = _followed(state.get("master"), parameter)
             self._apply(state, state["master"], gradient.astype(np.float32))
             parameter[...] = state["master"].astype(parameter.dtype)
 
@@ -92,8 +99,10 @@ class Adam(Optimizer):
 
     def __post_init__(self) -> None:
         _require_rates(self, ("lr", "eps", "weight_decay"))
-        if not all(isinstance(each, float) and 0 <= each < 1 for each in self.betas):
-            raise ArgumentError(f"betas={self.betas!r} must be two numbers from 0 to below 1")
+        betas = self.betas
+        right = isinstance(betas, tuple) and len(betas) == 2
+        if not right or not all(isinstance(b, float | int) and 0 <= b < 1 for b in betas):
+            raise ArgumentError(f"betas={betas!r:.80} must be two numbers from 0 to below 1")
 
     def _apply(self, state: State, parameter: Array, gradient: Array) -> None:
         if "step" not in state:
@@ -108,6 +117,15 @@ class Adam(Optimizer):
         square += (1 - two) * gradient * gradient
         unbiased = np.sqrt(square) / sqrt(1 - two ** state["step"]) + self.eps
         parameter -= self.lr / (1 - one ** state["step"]) * mean / unbiased
+
+
+def _followed(master: Array | None, parameter: Array) -> Array:
+    """The master copy: anew where the parameter is no longer what it was rounded to."""
+    wide = parameter.astype(np.float32)
+    if master is None:
+        return wide
+    kept: Array = np.where(master.astype(parameter.dtype) == parameter, master, wide)
+    return kept
 
 
 def _require_rates(optimizer: Any, names: tuple[str, ...]) -> None:

@@ -21,7 +21,7 @@ from refcoll.dataparallel.averaging import Averaging
 from refcoll.dataparallel.compression import reduction as reducing
 from refcoll.dataparallel.reductions import Reduction
 from refcoll.dataparallel.replica import Replica
-from refcoll.dataparallel.setup import Setup, rule_of
+from refcoll.dataparallel.setup import Setup, require_algorithm, rule_of
 from refcoll.dataparallel.tensors import described
 from refcoll.errors import flag
 from refcoll.operators import Array
@@ -67,7 +67,9 @@ class DataParallel(Replica):
         def make() -> Setup:
             tensors = described(parameters)
             fixed = flag(deterministic, "deterministic")
+            require_algorithm("all_reduce", algorithm, comm.size)
             return Setup(
+                "DataParallel",
                 tensors,
                 rule_of(buckets, bucket_cap_mb, unused),
                 Averaging(average, gradients, divide_by),

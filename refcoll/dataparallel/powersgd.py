@@ -38,14 +38,15 @@ import numpy as np
 
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.factors import Matrix, area, cut, matrices
-from refcoll.dataparallel.feedback import finite, share, working
+from refcoll.dataparallel.feedback import finite, share
 from refcoll.dataparallel.orthonormal import orthonormalise
+from refcoll.dataparallel.reductions import Options, working
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.errors import ArgumentError, DisagreementError, flag, integer, within
 from refcoll.operators import Array
 
 
-class PowerSGD:
+class PowerSGD(Options):
     """Low-rank approximation with error feedback.  The same arguments on all ranks."""
 
     keeps_state = True
@@ -96,7 +97,8 @@ class LowRank:
         dtype = working(bucket.dtype)
         ps = [(each.rows, each.rank) for each in self._matrices]
         qs = [(each.columns, each.rank) for each in self._matrices]
-        self._flat = comm.empty(bucket.count, bucket.dtype)
+        self._dtype = bucket.dtype
+        self._flat = comm.empty(bucket.count, working(bucket.dtype))
         self._first = comm.empty(area(ps) + int(self._others.sum()), dtype)
         self._second = comm.empty(area(qs), dtype)
         self._sums = [
@@ -122,12 +124,12 @@ class LowRank:
             mean = self._mean(local)
             if mean is None:
                 self._flat[...] = np.nan
-                return self._flat
+                return self._flat.astype(self._dtype, copy=False)
             if self._how.error_feedback:
                 self.error = np.where(self._others, 0, local - mean)
             self._restart()
-            self._flat[...] = mean.astype(self._flat.dtype)
-        return self._flat
+            self._flat[...] = mean
+        return self._flat.astype(self._dtype, copy=False)
 
     def _mean(self, local: Array) -> Array | None:
         """P Q^T and the others' mean; None, on all ranks, where something is not finite."""

@@ -14,15 +14,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from refcoll.communicator import Communicator
-from refcoll.dataparallel.reductions import Bound, Reduction
+from refcoll.dataparallel.filling import Filling
+from refcoll.dataparallel.reductions import Reduction
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.dataparallel.timeline import BucketTimes, Timeline
 from refcoll.errors import ArgumentError
 from refcoll.inorder import Handle
 from refcoll.operators import Array
+from refcoll.words import listed
 
 Divisor = Callable[[], float]
 """Asked on the communication thread, before each bucket."""
@@ -44,14 +44,18 @@ class Reducer:
     ) -> None:
         self._comm, self._overlap = comm, overlap
         self.buckets = tuple(buckets)
-        self._filling = [_Filling(each, reduction.bind(comm, each)) for each in self.buckets]
+        self._filling = [Filling(each, reduction.bind(comm, each)) for each in self.buckets]
         self._of = {t.name: each for each in self._filling for t in each.bucket.tensors}
         self._handles: list[Handle[Array]] = []
         self._divisor: Divisor | None = None
         self._scale = 1.0
         self.arrivals: list[str] = []
         """Names in the order in which this backward's gradients have come."""
-        self._begin = self._backward_end = 0.0
+        self.open = False
+        """Whether a backward is under way."""
+        self._begin = self._backward_end = self._wait_begin = 0.0
+        self.timeline: Timeline | None = None
+        """Of the last step."""
 
     @property
     def came(self) -> set[str]:
@@ -61,7 +65,7 @@ class Reducer:
     def begin(self, scale: float, divisor: Divisor | None) -> None:
         """Start a backward whose gradients count ``scale`` times; synchronised by a divisor."""
         self._scale, self._divisor = scale, divisor
-        self.arrivals = []
+        self.arrivals, self.open = [], True
         for each in self._filling:
             each.begin()
         self._begin = time.monotonic()
@@ -79,15 +83,25 @@ class Reducer:
 
     def finish(self) -> None:
         """Backward has ended: what has not come will not."""
-        self._backward_end = time.monotonic()
+        self._backward_end, self.open = time.monotonic(), False
         if self._divisor is not None:
             for each in self._filling:
                 each.missing.clear()
             self._launch()
 
+    def give_up(self) -> None:
+        """Something has failed: nobody will wait for what is under way."""
+        self.open = False
+        for each in self._handles:
+            each.ignore()
+
+    def waiting(self) -> None:
+        """The rank begins to wait."""
+        self._wait_begin = time.monotonic()
+
     def wait(self) -> list[Array]:
         """Wait for all buckets; what has become of each.  Ends the step."""
-        began, handles = time.monotonic(), self._handles
+        handles = self._handles
         errors: list[Exception] = []
         results: list[Array] = []
         for handle in handles:
@@ -97,29 +111,29 @@ class Reducer:
                 errors.append(error)
         if errors:
             raise errors[0]
-        self._handles = []
-        self.timeline = self._timed(began)
-        for each in self._filling:
-            each.forget()
+        self.timeline = self._timed()
+        self.forget()
         return results
 
-    def _require(self, name: str, gradient: Array) -> _Filling:
+    def forget(self) -> None:
+        """What has come since the last step is over, or is not wanted."""
+        self._handles = []
+        for each in self._filling:
+            each.forget()
+
+    def _require(self, name: str, gradient: Array) -> Filling:
+        if not self.open:
+            raise ArgumentError(f"name={name!r}: gradients come within the `with` of a backward()")
         filling = self._of.get(name)
         if filling is None:
-            known = ", ".join([*self._of][:5])
-            raise ArgumentError(f"name={name!r:.80} is no parameter's; there are {known}, ...")
+            known = listed([*self._of])
+            raise ArgumentError(f"name={name!r:.80} is no parameter's; there are {known}")
         if name not in filling.missing:
             raise ArgumentError(
                 f"name={name!r}: its gradient came before in this backward; add up what a "
                 "parameter gets in several places, and hand it over once"
             )
-        tensor = filling.tensors[name]
-        found = getattr(gradient, "shape", None), getattr(gradient, "dtype", None)
-        if not isinstance(gradient, np.ndarray) or found != (tensor.shape, tensor.dtype):
-            raise ArgumentError(
-                f"gradient of {name!r} must be a numpy array of shape {tensor.shape} and dtype "
-                f"{tensor.dtype}, as its parameter is; got shape {found[0]} and dtype {found[1]}"
-            )
+        filling.require(name, gradient)
         return filling
 
     def _launch(self) -> None:
@@ -128,11 +142,11 @@ class Reducer:
             filling = self._filling[len(self._handles)]
             if filling.missing:
                 return
-            filling.fill_up()
+            filling.complete()
             filling.ready = time.monotonic()
             self._handles.append(self._comm.submit(self._reducing(filling)))
 
-    def _reducing(self, filling: _Filling) -> Callable[[], Array]:
+    def _reducing(self, filling: Filling) -> Callable[[], Array]:
         divisor = self._divisor
         assert divisor is not None
 
@@ -145,71 +159,12 @@ class Reducer:
 
         return reduce
 
-    def _timed(self, wait_begin: float) -> Timeline:
+    def _timed(self) -> Timeline:
         times = tuple(
             BucketTimes(f.bucket.index, f.bucket.nbytes, f.ready, f.start, f.end)
             for f in self._filling
         )
-        wait_end = time.monotonic()
         return Timeline(
-            self._comm.rank, self._begin, self._backward_end, wait_begin, wait_end, times
-        )
-
-
-class _Filling:
-    """A bucket, and what has come for it."""
-
-    def __init__(self, bucket: Bucket, bound: Bound) -> None:
-        self.bucket, self.bound = bucket, bound
-        self.tensors = {each.name: each for each in bucket.tensors}
-        self.missing: set[str] = set()
-        """Whose gradients have not come in this backward."""
-        self.ready = self.start = self.end = 0.0
-        self.forget()
-
-    def forget(self) -> None:
-        """The step is over."""
-        self.came: set[str] = set()
-        self.touched: set[str] = set()
-        """Those of them whose places hold something of this step."""
-        self.views: dict[str, Array] = {}
-
-    def begin(self) -> None:
-        """A backward begins."""
-        self.missing = set(self.tensors)
-
-    def take(self, name: str, gradient: Array, scale: float) -> None:
-        """Put it in its place, or add it to what earlier backwards of the step have left."""
-        self.missing.discard(name)
-        self.came.add(name)
-        if scale == 0:
-            return
-        view = self._view(name)
-        if name in self.touched:
-            _scaled(gradient, scale, view, add=True)
-        else:
-            _scaled(gradient, scale, view, add=False)
-        self.touched.add(name)
-
-    def fill_up(self) -> None:
-        """Zeros for those from whom nothing has come."""
-        for name in self.tensors.keys() - self.touched:
-            self._view(name)[...] = 0
-
-    def _view(self, name: str) -> Array:
-        if not self.views:
-            self.views = self.bucket.views(self.bound.memory())
-        return self.views[name]
-
-
-def _scaled(gradient: Array, scale: float, out: Array, add: bool) -> None:
-    """out = scale * gradient, or out += that; in float32 where narrower, and rounded once."""
-    with np.errstate(all="ignore"):
-        if scale == 1 and not add:
-            out[...] = gradient
-            return
-        wide = np.dtype(np.float32) if out.dtype.itemsize < 4 else out.dtype
-        product = gradient.astype(wide) if scale == 1 else gradient * wide.type(scale)
-        if add:
-            product = product + out.astype(wide)
-        out[...] = product.astype(out.dtype)
+            self._comm.rank, self._begin, self._backward_end, self._wait_begin,
+            time.monotonic(), times,
+        )  # fmt: skip

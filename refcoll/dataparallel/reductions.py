@@ -5,7 +5,8 @@ the communication thread.  What else there is (half precision, PowerSGD, one bit
 keeps the same contract:
 
     bound = reduction.bind(comm, bucket)     # collective
-    flat = bound.memory()                    # where this step's local sums are collected
+    flat = bound.memory()                    # where this step's local sums are collected, in
+                                             # float32 where the gradients are narrower
     ...                                      # all of the bucket's elements are written
     mean = bound.run(divisor)                # collective: (sum over ranks of flat) / divisor
 
@@ -16,7 +17,7 @@ reduction, the rank's own piece of such).
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Bound(Protocol):
     """A reduction of one bucket on one rank."""
 
     def memory(self) -> Array:
-        """A flat array of the bucket's count and dtype, contents undefined, for one step."""
+        """A flat array of the bucket's count, in ``working`` dtype, undefined, for one step."""
 
     def run(self, divisor: float) -> Array:
         """The mean, flat; valid until the next ``memory()``.  Collective.
@@ -53,11 +54,20 @@ class Reduction(Protocol):
         """Prepare it for a bucket.  Collective."""
 
 
-class AllReduce:
+class Options:
+    """Shows its options: ranks compare them."""
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
+        return f"{type(self).__name__}({given})"
+
+
+class AllReduce(Options):
     """The sum by a collective of this library, divided once.
 
     With ``accumulate`` a wider dtype in which values travel and are merged.  Gradients
-    narrower than float32 are divided in float32 and rounded once more.
+    narrower than float32 are divided first, in float32, and rounded before they travel: their
+    sum might overflow, as might weights (pytorch#57410).
     """
 
     keeps_state = False
@@ -72,11 +82,13 @@ class AllReduce:
 
 class _AllReduced:
     def __init__(self, how: AllReduce, comm: Communicator, bucket: Bucket) -> None:
-        self._flat = comm.empty(bucket.count, bucket.dtype)
+        self._travelling = comm.empty(bucket.count, bucket.dtype)
+        wide = working(bucket.dtype)
+        self._flat = self._travelling if wide == bucket.dtype else np.empty(bucket.count, wide)
         self._plan = comm.plan(
             "all_reduce",
-            self._flat,
-            out=self._flat,
+            self._travelling,
+            out=self._travelling,
             algorithm=how.algorithm,
             accumulate=how.accumulate,
         )
@@ -85,9 +97,25 @@ class _AllReduced:
         return self._flat
 
     def run(self, divisor: float) -> Array:
+        narrow = self._flat is not self._travelling
+        if narrow:
+            self._travelling[...] = shares(self._flat, divisor, self._travelling.dtype)
         self._plan.run()
-        divide(self._flat, divisor)
-        return self._flat
+        if not narrow:
+            divide(self._travelling, divisor)
+        return self._travelling
+
+
+def working(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """float32, or the dtype itself if that is as wide."""
+    return np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+
+
+def shares(values: Array, divisor: float, dtype: np.dtype[Any]) -> Array:
+    """``values`` over the divisor, rounded to ``dtype``."""
+    with np.errstate(all="ignore"):
+        rounded: Array = (values / values.dtype.type(divisor)).astype(dtype)
+    return rounded
 
 
 def divide(values: Array, divisor: float) -> None:

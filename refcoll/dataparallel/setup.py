@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any
 
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.averaging import Averaging
@@ -16,16 +15,18 @@ from refcoll.dataparallel.reductions import Reduction
 from refcoll.dataparallel.rules import BucketRule
 from refcoll.dataparallel.tensors import Bucket, Tensor
 from refcoll.errors import ArgumentError, RefcollError
+from refcoll.registry import program
 
-T = TypeVar("T")
-_PLAIN = (str, int, float, np.dtype, type(None))
-"""Of what the options of a reduction are; what else it holds is its own affair."""
+MOST = 1e9
+"""MiB."""
 
 
 @dataclass(frozen=True)
 class Setup:
     """A replica's parameters and options, checked."""
 
+    kind: str
+    """Of replica, for messages."""
     tensors: tuple[Tensor, ...]
     rule: BucketRule
     averaging: Averaging
@@ -35,6 +36,8 @@ class Setup:
     unused: str
     uneven: bool
     overlap: bool
+    others: Mapping[str, str] = field(default_factory=dict)
+    """Further options that must be alike, by name."""
 
     def __post_init__(self) -> None:
         if self.unused not in ("error", "find"):
@@ -44,9 +47,11 @@ class Setup:
             )
 
     @property
-    def counts(self) -> bool:
-        """Whether each step begins with counting samples, or who still has some."""
-        return self.uneven or self.averaging.over == "samples"
+    def remedy_for_unused(self) -> str:
+        """What to do where a parameter has no gradient."""
+        if self.kind != "DataParallel":
+            return "all parameters need one here: hand over zeros for those that were not used"
+        return 'where a rank may leave parameters unused, pass unused="find"'
 
     @cached_property
     def first(self) -> tuple[Bucket, ...]:
@@ -64,21 +69,25 @@ class Setup:
         return self.plain if self.rebuilds and self.reduction.keeps_state else self.reduction
 
     def record(self) -> dict[str, object]:
-        """What must be the same on all ranks, by what messages call it."""
-        own = {k: str(v) for k, v in sorted(vars(self.reduction).items()) if isinstance(v, _PLAIN)}
+        """Options and parameters: what must be the same on all ranks, by name."""
         return {
-            "collective": "DataParallel",
+            "collective": self.kind,
             **{f"parameter {i}": _said(each) for i, each in enumerate(self.tensors)},
-            **{f"bucket {b.index}": ", ".join(t.name for t in b.tensors) for b in self.first},
-            "rebuilt": self.rebuilds,
+            "buckets": _stable(self.rule),
             "average": self.averaging.over,
             "gradients": self.averaging.of,
             "divide_by": self.averaging.divide_by,
-            "reduction": f"{type(self.reduction).__name__} {own}",
+            "reduction": _stable(self.reduction),
             "unused": self.unused,
             "uneven": self.uneven,
             "overlap": self.overlap,
+            **self.others,
         }
+
+    def layout(self) -> dict[str, object]:
+        """Which gradients share a bucket, and whether that is for good: the same on all ranks."""
+        names = {f"bucket {b.index}": ", ".join(t.name for t in b.tensors) for b in self.first}
+        return {"collective": self.kind, **names, "rebuilt": self.rebuilds}
 
 
 def rule_of(buckets: Any, cap_mb: float | None, unused: str) -> BucketRule:
@@ -90,7 +99,17 @@ def rule_of(buckets: Any, cap_mb: float | None, unused: str) -> BucketRule:
         options["cap_bytes"] = int(cap_mb * 2**20)
     if buckets == "ddp" and unused == "find":
         options["find_unused"] = True
-    return bucket_rule(buckets, **options)
+    try:
+        return bucket_rule(buckets, **options)
+    except ArgumentError as error:
+        given = "" if cap_mb is None else f", bucket_cap_mb={cap_mb}"
+        raise ArgumentError(f"buckets={buckets!r:.80}{given}: {error}") from None
+
+
+def require_algorithm(collective: str, algorithm: str, size: int) -> None:
+    """Raise ArgumentError where there is no such algorithm for so many ranks."""
+    if algorithm != "auto":
+        program(collective, algorithm, size)
 
 
 @dataclass(frozen=True)
@@ -114,31 +133,32 @@ class Settled:
         """Never."""
 
 
-MOST = 1e9
-"""MiB."""
+def _stable(value: object) -> str:
+    """What it is called, without addresses, which differ between processes."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def _said(tensor: Tensor) -> str:
     return f"{tensor.name} {list(tensor.shape)} {tensor.dtype}"
 
 
-def agreed(
-    comm: Communicator, make: Callable[[], T], record: Callable[[T], Mapping[str, Any]]
-) -> T:
-    """What ``make`` gives here, once it is right and says the same on all ranks.  Collective.
+def agreed(comm: Communicator, make: Callable[[], Setup]) -> Setup:
+    """The setup, once it is right and the same on all ranks.  Collective.
 
-    Else raises ArgumentError where it is wrong, DisagreementError elsewhere.
+    Else raises ArgumentError where it is wrong, DisagreementError elsewhere: about options and
+    parameters first, and only then about the buckets that follow from them.
     """
     error: RefcollError | None = None
-    said: Mapping[str, Any] = {}
-    made: list[T] = []
+    said: list[dict[str, object]] = [{}, {}]
+    made: list[Setup] = []
     try:
         made.append(make())
-        said = record(made[0])
+        said = [made[0].record(), made[0].layout()]
     except RefcollError as wrong:
         error = wrong
     except Exception as wrong:  # of a rule or a reduction of the caller's own
-        error = ArgumentError(f"an option of DataParallel cannot be used: {wrong!r}")
+        error = ArgumentError(f"an option cannot be used: {wrong!r}")
         error.__cause__ = wrong
-    comm.agreement.require(said, error, comm.timeout)
+    for record in said:
+        comm.agreement.require(record, error, comm.timeout)
     return made[0]

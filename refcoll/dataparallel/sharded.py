@@ -17,7 +17,7 @@ as much, over one link.  (Li et al. 2014)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from refcoll.dataparallel.averaging import Averaging
 from refcoll.dataparallel.optimizers import Optimizer
 from refcoll.dataparallel.reductions import DETERMINISTIC_SCATTER, AllReduce
 from refcoll.dataparallel.replica import Replica
-from refcoll.dataparallel.setup import Settled, Setup, rule_of
+from refcoll.dataparallel.setup import Settled, Setup, require_algorithm, rule_of
 from refcoll.dataparallel.sharding import OWNERSHIPS, ReduceScatter
 from refcoll.dataparallel.tensors import Bucket, described
 from refcoll.errors import ArgumentError, flag
@@ -39,6 +39,9 @@ class Sharded(Replica):
     Buckets stay as they are: states belong to shards.  With ``no_sync`` the local gradients of
     all buckets are kept whole until the step ends (as in PyTorch's FSDP).
     """
+
+    ends_step = "step()"
+    ownerships = tuple(OWNERSHIPS)
 
     def __init__(
         self,
@@ -61,24 +64,30 @@ class Sharded(Replica):
         def make() -> Setup:
             if not isinstance(optimizer, Optimizer):
                 raise ArgumentError(f"optimizer={optimizer!r:.80} must be an Optimizer: Sgd, Adam")
-            if ownership not in OWNERSHIPS:
+            if ownership not in self.ownerships:
                 raise ArgumentError(
-                    f"ownership={ownership!r:.80} must be one of {', '.join(OWNERSHIPS)}"
+                    f"ownership={ownership!r:.80} must be one of {', '.join(self.ownerships)}"
                 )
             fixed = flag(deterministic, "deterministic")
+            scatter = DETERMINISTIC_SCATTER if fixed else algorithm
+            require_algorithm("reduce_scatter", scatter, comm.size)
+            require_algorithm("all_gather", gather, comm.size)
             return Setup(
+                type(self).__name__,
                 described(parameters),
                 Settled(rule_of(buckets, bucket_cap_mb, "error")),
                 Averaging(average, gradients, divide_by),
                 AllReduce(),
-                ReduceScatter(ownership, DETERMINISTIC_SCATTER if fixed else algorithm),
+                ReduceScatter(ownership, scatter),
                 "error",
                 flag(uneven, "uneven"),
                 flag(overlap, "overlap"),
+                {"optimizer": repr(optimizer), "gather": gather},
             )
 
         super().__init__(comm, parameters, make)
         self.optimizer, self._gather = optimizer, gather
+        self._key = object()
         self.shards: list[Array] = []
         """The mean gradients of one's shards, by bucket, of the last step."""
 
@@ -87,6 +96,10 @@ class Sharded(Replica):
         self.shards = self.wait_for_buckets()
         for bucket, gradient in zip(self.buckets_reduced, self.shards, strict=True):
             self._update(bucket, gradient)
+
+    def wait(self) -> NoReturn:
+        """Raises ArgumentError: no rank has all the mean gradients."""
+        raise ArgumentError("gradients are sharded here: step() waits for them, and updates")
 
     def _update(self, bucket: Bucket, gradient: Array) -> None:
         reduction = self.setup.reduction
@@ -98,7 +111,7 @@ class Sharded(Replica):
             view[...] = self.parameters[name]
         start = sum(counts[: self.comm.rank])
         mine = flat[start : start + counts[self.comm.rank]].copy()
-        self.optimizer.update(bucket.index, mine, gradient)
+        self.optimizer.update((self._key, bucket.index), mine, gradient)
         self.comm.all_gather(mine, counts=counts, out=flat, algorithm=self._gather, check=False)
         for name, view in views.items():
             self.parameters[name][...] = view
@@ -106,6 +119,8 @@ class Sharded(Replica):
 
 class Zero2(Sharded):
     """Shards alike on all ranks: ``ownership`` is "balanced" or "padded"."""
+
+    ownerships = ("balanced", "padded")
 
 
 class ParameterServer(Sharded):

@@ -18,7 +18,7 @@ import numpy as np
 
 from refcoll.chunks import balanced
 from refcoll.communicator import Communicator
-from refcoll.dataparallel.reductions import Bound, divide
+from refcoll.dataparallel.reductions import Bound, Options, divide, shares, working
 from refcoll.dataparallel.tensors import Bucket
 from refcoll.operators import Array
 
@@ -42,7 +42,7 @@ def _on_root(count: int, size: int) -> tuple[int, ...]:
 OWNERSHIPS: Mapping[str, Ownership] = {"balanced": _balanced, "padded": _padded, "root": _on_root}
 
 
-class ReduceScatter:
+class ReduceScatter(Options):
     """Each rank gets the mean of its shard, and no more: N - 1 of N parts of S are sent."""
 
     keeps_state = False
@@ -67,7 +67,7 @@ class _Scattered:
         self._shard = np.zeros(self._counts[comm.rank], bucket.dtype)
 
     def memory(self) -> Array:
-        whole = np.empty(sum(self._counts), self._bucket.dtype)
+        whole = np.empty(sum(self._counts), working(self._bucket.dtype))
         whole[self._bucket.count :] = 0
         self._whole = whole
         return whole[: self._bucket.count]
@@ -75,8 +75,11 @@ class _Scattered:
     def run(self, divisor: float) -> Array:
         whole, self._whole = self._whole, None
         assert whole is not None  # it was filled
+        narrow = whole.dtype != self._bucket.dtype
         self._comm.reduce_scatter(  # unchecked: the ranks have agreed on the buckets before
-            whole, counts=self._counts, out=self._shard, algorithm=self._algorithm, check=False
-        )
-        divide(self._shard, divisor)
+            shares(whole, divisor, self._bucket.dtype) if narrow else whole,
+            counts=self._counts, out=self._shard, algorithm=self._algorithm, check=False,
+        )  # fmt: skip
+        if not narrow:
+            divide(self._shard, divisor)
         return self._shard

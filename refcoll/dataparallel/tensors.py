@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -92,11 +93,28 @@ def described(parameters: Mapping[str, Array]) -> tuple[Tensor, ...]:
                 f"parameters[{name!r}]={array!r:.80} must be a numpy array; of a torch tensor "
                 "pass tensor.detach().numpy(), or see refcoll.dataparallel.torch_model"
             )
+        if not array.flags.writeable:
+            raise ArgumentError(f"parameters[{name!r}] is read-only; it is updated in place")
         if kind(array.dtype) != "f":
             raise ArgumentError(
                 f"parameters[{name!r}] has dtype={array.dtype}; gradients are of float dtypes"
             )
+    _require_apart(parameters)
     return tuple(Tensor(name, x.shape, x.dtype) for name, x in parameters.items())
+
+
+def _require_apart(parameters: Mapping[str, Array]) -> None:
+    """Raise ArgumentError where two parameters share memory."""
+    bounds = {name: np.lib.array_utils.byte_bounds(x) for name, x in parameters.items() if x.size}
+    ordered = sorted(bounds, key=lambda name: bounds[name])
+    for one, other in pairwise(ordered):
+        if bounds[other][0] < bounds[one][1] and np.shares_memory(
+            parameters[one], parameters[other]
+        ):
+            raise ArgumentError(
+                f"parameters {one!r} and {other!r} share memory: name tied parameters once, and "
+                "hand over the sum of their gradients"
+            )
 
 
 def numbered(buckets: Iterable[Bucket]) -> tuple[Bucket, ...]:

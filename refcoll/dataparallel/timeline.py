@@ -97,8 +97,8 @@ def _read(record: dict[str, Any]) -> Timeline:
 
 
 def drawn(timeline: Timeline, width: int = 60) -> str:
-    """The step in characters: "=" where something runs, "." where a full bucket waits for its
-    turn, "#" where its reduction is exposed."""
+    """The step in characters: "=" where something runs, "." where a full bucket waits, for its
+    turn or for other ranks, "#" where its reduction is exposed."""
     last = max([timeline.wait_end, *(each.end for each in timeline.buckets)])
     whole = max(last - timeline.begin, 1e-9)
 
@@ -138,13 +138,13 @@ def rows(timeline: Timeline) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def chrome_trace(steps: Sequence[Sequence[Timeline]]) -> dict[str, Any]:
-    """What Perfetto and chrome://tracing open: ``steps[i]`` holds the ranks' timelines.
+def chrome_trace(*steps: Sequence[Timeline]) -> dict[str, Any]:
+    """What Perfetto and chrome://tracing open: of each step the ranks' timelines.
 
     One process a rank, with a track each for compute, communication and waiting.  (Trace
     Event Format: "X" is a complete event; ``ts`` and ``dur`` are microseconds.)
     """
-    begin = min(each.begin for step in steps for each in step)
+    begin = min((each.begin for step in steps for each in step), default=0.0)
     events: list[dict[str, Any]] = []
     for rank in sorted({each.rank for step in steps for each in step}):
         events.append(_named("process_name", rank, 0, f"rank {rank}"))

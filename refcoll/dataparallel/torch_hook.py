@@ -9,6 +9,7 @@ its own.  The ranks of ``comm`` must be those of DDP's process group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ class CommHook:
     """What ``reduce_bucket`` keeps: a communicator of its own, and what is bound to buckets.
 
     Collective.  ``reduction`` is one, or a name of ``compression``; ``algorithm`` is for names.
+    ``listener`` hears of each bucket, once it is reduced.
+    Raises ArgumentError for what does not exist, DisagreementError where ranks differ.
     """
 
     def __init__(
@@ -31,14 +34,16 @@ class CommHook:
         comm: Communicator,
         reduction: str | Reduction | None = None,
         algorithm: str = "auto",
+        listener: Callable[[Bucket], None] | None = None,
     ) -> None:
         self.reduction = reducing(reduction, algorithm)
         own = comm.split(0, comm.rank)
         assert own is not None  # every rank has a color
         self.comm = own
+        record = {"collective": "CommHook", "reduction": repr(self.reduction)}
+        own.agreement.require(record, None, own.timeout)
         self._bound: dict[int, tuple[Bucket, Bound]] = {}
-        self.buckets: list[Bucket] = []
-        """Each bucket that was reduced, in order."""
+        self._listener = listener
 
     def reduce(self, bucket: Bucket, values: Any) -> None:
         """In place; on the communication thread of every rank."""
@@ -48,7 +53,8 @@ class CommHook:
         bound = known[1]
         bound.memory()[...] = values
         values[...] = bound.run(self.comm.size)
-        self.buckets.append(bucket)
+        if self._listener is not None:
+            self._listener(bucket)
 
     def close(self) -> None:
         """Free its communicator."""
@@ -73,7 +79,7 @@ def reduce_bucket(state: CommHook, bucket: Any) -> Any:
             raise
         future.set_result(buffer)
 
-    state.comm.submit(work)
+    state.comm.submit(work).ignore()  # the future has its error
     return future
 
 

@@ -1,36 +1,41 @@
 """A torch module as a data-parallel replica, over any transport of refcoll.
 
-    replica = TorchReplica(comm, network)
-    for x, y in batches:
-        replica.backward(loss(network(x), y), weight=len(x))    # buckets go while it runs
-        replica.wait()                                          # p.grad holds the mean
-        optimizer.step()
-        optimizer.zero_grad()
+    with TorchReplica(comm, network) as replica:
+        for x, y in batches:
+            replica.backward(loss(network(x), y), weight=len(x))    # buckets go while it runs
+            replica.wait()                                          # p.grad holds the mean
+            optimizer.step()
 
-Parameters are dense and on the CPU.  Buffers (running means of batch norm, say) stay local.
+Parameters are dense and on the CPU.  There is no need for ``zero_grad``: a gradient is taken
+out of ``p.grad`` as it comes, and the mean put there.  Rank 0's parameters and buffers are
+copied into the others' to begin with; buffers (running means of batch norm, say) then stay
+each rank's own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.parallel import DataParallel
 from refcoll.dataparallel.replica import Ready
+from refcoll.dataparallel.timeline import Timeline
 from refcoll.dataparallel.torch_arrays import as_array
+from refcoll.operators import Array
 
 
 class TorchReplica:
-    """``module`` on this rank; all ranks make one together.  Options are DataParallel's.
-
-    Rank 0's parameters are copied into the others'.
-    """
+    """``module`` on this rank; all ranks make one together.  Options are DataParallel's."""
 
     def __init__(self, comm: Communicator, module: Any, **options: Any) -> None:
         self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
         arrays = {name: as_array(each) for name, each in self._parameters.items()}
         self.replica = DataParallel(comm, arrays, **options)
+        for each in self._others(module):
+            self.replica.comm.broadcast(each, out=each)
         self._ready: Ready | None = None
         self._hooks = [
             each.register_post_accumulate_grad_hook(self._hook(name))
@@ -39,6 +44,8 @@ class TorchReplica:
 
     def backward(self, loss: Any, weight: float | None = None) -> None:
         """``loss.backward()``, whose gradients are reduced as they come."""
+        for each in self._parameters.values():
+            each.grad = None
         with self.replica.backward(weight) as ready:
             self._ready = ready
             try:
@@ -60,11 +67,44 @@ class TorchReplica:
             parameter.grad = parameter.detach().clone()
             as_array(parameter.grad)[...] = means[name]
 
+    def join(self) -> Iterator[None]:
+        """As ``Replica.join``: ``for _ in replica.join(): replica.wait(); optimizer.step()``."""
+        return self.replica.join()
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """Of the last step."""
+        return self.replica.timeline
+
     def close(self) -> None:
         """Leave the module as it was, and free the communicator."""
+        self._unhook()
+        self.replica.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave, all ranks together, as ``Replica.__exit__`` does."""
+        self._unhook()
+        self.replica.__exit__(kind, error, trace)
+
+    def _unhook(self) -> None:
         for each in self._hooks:
             each.remove()
-        self.replica.close()
+
+    def _others(self, module: Any) -> Iterator[Array]:
+        """What is not trained, but must be alike: frozen parameters, and buffers."""
+        for each in module.parameters():
+            if not each.requires_grad:
+                yield as_array(each)
+        for each in module.buffers():
+            yield as_array(each)
 
     def _hook(self, name: str) -> Any:
         def came(parameter: Any) -> None:

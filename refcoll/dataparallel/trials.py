@@ -38,7 +38,9 @@ class Reference:
 
     def gap(self, losses: Sequence[float]) -> float:
         """The greatest relative distance of other losses from the curve."""
-        return max(abs(a - b) / abs(b) for a, b in zip(losses, self.curve, strict=True))
+        with np.errstate(all="ignore"):
+            curve = np.array(self.curve)
+            return float(np.max(np.abs(np.array(losses) - curve) / np.abs(curve)))
 
 
 def reference(comm: Communicator, task: Task) -> Reference:
@@ -73,6 +75,9 @@ class Trial:
     communication: float
     """Seconds a step, mean over ranks, as are the others."""
     exposed: float
+    """From the end of backward to that of the last reduction: waiting for late ranks is in it."""
+    hidden: float
+    """The share of ``communication`` that ran while backward went on."""
     last_step: list[Timeline]
     """By rank."""
     stragglers: Stragglers | None
@@ -81,11 +86,6 @@ class Trial:
     def least(self) -> float:
         """2(N-1)/N S, bytes that an all-reduce has some rank send."""
         return 2 * (self.ranks - 1) / self.ranks * self.nbytes
-
-    @property
-    def hidden(self) -> float:
-        """The share of communication that backward has hidden."""
-        return max(0.0, 1 - self.exposed / self.communication) if self.communication else 1.0
 
     @property
     def holds(self) -> bool:
@@ -132,6 +132,7 @@ def trial(
         task.epochs * len(task.train) / max(each["seconds"] for each in seen),
         fmean(each["communication"] for each in seen),
         fmean(each["exposed"] for each in seen),
+        fmean(each["hidden"] for each in seen),
         gather(comm, outcome.timelines[-1]),
         outcome.stragglers,
     )
@@ -145,4 +146,5 @@ def _numbers(outcome: Outcome) -> dict[str, float]:
         "seconds": outcome.seconds,
         "communication": outcome.mean(lambda each: each.communication),
         "exposed": outcome.mean(lambda each: each.total_exposed),
+        "hidden": outcome.mean(lambda each: each.hidden),
     }

@@ -32,6 +32,10 @@ class Slowed(Wrapper):
         """The inner exchange, slowed down whenever it runs."""
         return _SlowExchange(self, self.inner.prepare(sends, receives, channel))
 
+    def segment_bytes(self, peer: int) -> int | None:
+        """Whole messages: each piece would have to wake its receiver, on cores that compute."""
+        return None
+
     def subgroup(self, ranks: Sequence[int], channel: int) -> Transport:
         """As slow, with a link of its own."""
         return Slowed(self.inner.subgroup(ranks, channel), self.latency, self.rate)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from refcoll.cli import main
-
 PAGE = Path(__file__).parent.parent.parent / "docs" / "dataparallel.md"
 KEYS = {
     "shapes", "rule", "ranks", "parameters", "nbytes", "warm_up_steps", "rebuilds", "initial",
@@ -23,19 +21,9 @@ ROW_KEYS = {
 
 
 @pytest.fixture
-def buckets(monkeypatch, capsys):
+def buckets(run_refcoll):
     """Exit status, standard output and error of `refcoll buckets ARGUMENTS`."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["refcoll", "buckets", *arguments])
-        status = 0
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code or 0
-        return status, *capsys.readouterr()
-
-    return run
+    return lambda *arguments: run_refcoll("buckets", *arguments)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from refcoll import algorithms, choosing, registry
-from refcoll.cli import main
 from refcoll.collectives import COLLECTIVES
 from refcoll.schedule import Copy, Reduce, Send
 
@@ -28,22 +27,9 @@ class Ended:
 
 
 @pytest.fixture
-def refcoll(monkeypatch, capsys) -> Callable[..., Ended]:
-    """The program `refcoll`, run within this process, as if without a launcher."""
-    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["refcoll", *arguments])
-        status = 0
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code or 0
-        captured = capsys.readouterr()
-        return Ended(status, captured.out, captured.err)
-
-    return run
+def refcoll(run_refcoll) -> Callable[..., Ended]:
+    """The program `refcoll`, run within this process."""
+    return lambda *arguments: Ended(*run_refcoll(*arguments))
 
 
 @pytest.mark.parametrize("command", [[SCRIPT], [sys.executable, "-m", "refcoll"]])
@@ -230,7 +216,7 @@ def test_count_says_where_ranks_differ_and_what_is_not_least(refcoll):
     assert re.search(r"^ *3 +2 +1 GB +1 GB +1 +1", run.out, re.M)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 8])
+@pytest.mark.parametrize("size", [1, 2, 5, pytest.param(8, marks=pytest.mark.long)])
 def test_count_show_and_list_run_for_everything(refcoll, size):
     for each in algorithms():
         chosen = (each.name, "-c", each.collective, "-n", str(size))

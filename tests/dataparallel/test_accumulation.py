@@ -44,6 +44,20 @@ def test_only_the_last_micro_batch_synchronises_and_all_of_them_count():
     assert spawn(2, run) == [{"p": 5.5}] * 2
 
 
+def test_no_sync_within_no_sync_does_not_end_it():
+    def run(comm):
+        with DataParallel(comm, {"p": np.zeros(())}, average="ranks") as replica:
+            with replica.no_sync():
+                with replica.no_sync():
+                    backward(replica, p=1)
+                backward(replica, p=2)
+            assert replica.timeline is None
+            backward(replica, p=4)
+            return floats(replica.wait())
+
+    assert spawn(2, run) == [{"p": 7.0}] * 2
+
+
 @pytest.mark.parametrize("unused", ["error", "find"])
 def test_what_any_micro_batch_touched_is_synchronised(unused):
     """pytorch#69031: p1 is used in the first micro-batch only, p2 in the second only."""
@@ -160,3 +174,36 @@ def test_joining_needs_uneven():
 
     with pytest.raises(refcoll.ArgumentError, match="pass uneven=True when making it"):
         spawn(2, run)
+
+
+def test_weight_left_over_from_a_join_does_not_count_in_the_next_epoch():
+    """A micro-batch in which no parameter got a gradient, then join, then another epoch."""
+
+    def run(comm):
+        with DataParallel(comm, scalars(), uneven=True, unused="find") as replica:
+            if comm.rank == 1:
+                with replica.no_sync():
+                    backward(replica, 2)
+            else:
+                backward(replica, 2, p1=4, p2=4)
+                replica.wait()
+            for _ in replica.join():
+                replica.wait()
+            backward(replica, 2, p1=4, p2=4)
+            return floats(replica.wait())
+
+    assert spawn(2, run) == [{"p1": 4.0, "p2": 4.0}] * 2
+
+
+def test_an_empty_micro_batch_before_a_rank_runs_out():
+    def run(comm):
+        with DataParallel(comm, {"p": np.zeros(())}, uneven=True) as replica:
+            if comm.rank == 1:
+                with replica.no_sync():
+                    backward(replica, 0, p=np.nan)
+            for _ in range(2 * (comm.rank == 0)):
+                backward(replica, 3, p=5)
+                assert float(replica.wait()["p"]) == 5
+            return [float(replica.wait()["p"]) for _ in replica.join()]
+
+    assert spawn(2, run) == [[], [5.0, 5.0]]

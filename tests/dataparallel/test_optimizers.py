@@ -88,6 +88,21 @@ def test_narrow_parameters_have_a_master_copy_that_small_steps_do_not_get_lost_i
     assert optimizer.nbytes == 4
 
 
+def test_a_narrow_parameter_that_was_set_by_hand_is_gone_on_from():
+    parameter, optimizer = np.array([1.0, 1.0], np.float16), Sgd(2.0**-12)
+    gradients = {"p": np.ones(2, np.float16)}
+    optimizer.step({"p": parameter}, gradients)
+    parameter[1] = 99
+    for _ in range(15):
+        optimizer.step({"p": parameter}, gradients)
+    assert parameter.tolist() == [1 - 2.0**-8, 99]
+
+
+def test_a_gradient_of_no_parameter():
+    with pytest.raises(ArgumentError, match="gradients: 'q' is no parameter; there are p"):
+        Sgd(0.1).step({"p": np.zeros(1)}, {"q": np.zeros(1)})
+
+
 def test_states_are_counted():
     optimizer = Adam()
     optimizer.step({"p": np.zeros(10, np.float32)}, {"p": np.ones(10, np.float32)})
@@ -100,6 +115,8 @@ def test_states_are_counted():
         (lambda: Sgd(-1), "lr=-1 must be a number"),
         (lambda: Sgd(0.1, momentum=float("nan")), "momentum=nan must be a number"),
         (lambda: Adam(True), "lr=True must be a number"),
+        (lambda: Adam(betas=(0.9,)), "betas=.* must be two numbers from 0 to below 1"),
+        (lambda: Adam(betas=5), "betas=5 must be two numbers"),
         (lambda: Adam(betas=(0.9, 1.0)), "betas=.* must be two numbers from 0 to below 1"),
     ],
 )

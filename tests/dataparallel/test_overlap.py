@@ -86,6 +86,19 @@ def test_buckets_go_in_the_order_of_their_indices_in_whatever_order_gradients_co
         assert (means, order) == (RIGHT, [0, 1, 2])
 
 
+def test_without_overlap_nothing_is_reduced_before_backward_ends():
+    def run(comm):
+        with replica_of(comm, overlap=False) as replica:
+            for _ in range(2):  # before and after buckets are built anew
+                whole_backward(replica)
+                replica.wait()
+                timeline = replica.timeline
+                assert all(each.ready >= timeline.backward_end for each in timeline.buckets)
+            return len(timeline.buckets)
+
+    assert refcoll.spawn(2, run, timeout=TIMEOUT) == [3, 3]
+
+
 def test_rebuilt_buckets_follow_the_arrival_on_rank_0():
     def run(comm):
         values = {name: np.zeros(200_000, np.float32) for name in NAMES}  # 0.8 MB each
@@ -165,7 +178,7 @@ def test_the_table():
 
 
 def test_the_trace_has_a_track_for_compute_communication_and_waiting():
-    trace = json.loads(json.dumps(chrome_trace([[STEP, STEP.shifted(1.0)]])))
+    trace = json.loads(json.dumps(chrome_trace([STEP, STEP.shifted(1.0)])))
     events = [each for each in trace["traceEvents"] if each["ph"] == "X"]
     names = {
         (each["pid"], each["tid"]): each["args"]["name"]
@@ -180,6 +193,8 @@ def test_the_trace_has_a_track_for_compute_communication_and_waiting():
         "communication": {"bucket 0", "bucket 1", "bucket 2"},
         "waiting": {"wait"},
     }
+    waits = [(each["ts"], each["dur"]) for each in events if each["name"] == "wait"]
+    assert waits == [(4.5e6, 2.5e6), (5.5e6, 2.5e6)]
     first = next(each for each in events if each["name"] == "bucket 1")
     assert (first["ts"], first["dur"], first["args"]["exposed"]) == (3e6, 2e6, 1e6)
 
@@ -210,3 +225,159 @@ def test_an_error_in_one_rank_s_backward_ends_the_step_on_all(rank):
     assert time.monotonic() - began < 30
     assert len(heard) == 3
     assert all("out of memory" in each for each in heard)
+
+
+# ---- after a failure ---------------------------------------------------------------------
+
+
+def replica_of(comm, **options):
+    values = {name: np.zeros(4) for name in NAMES}
+    return DataParallel(comm, values, average="ranks", buckets="single", **options)
+
+
+def whole_backward(replica, value=1.0):
+    with replica.backward() as ready:
+        for name in NAMES:
+            ready(name, np.full(4, value))
+
+
+def broken_backward(replica):
+    with replica.backward() as ready:
+        ready("c", np.full(4, 1.0))
+        raise ValueError("midway")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_replica_that_failed_is_not_used_again(size):
+    """An exception midway, caught by the user: the half-filled step must not leak into another."""
+
+    def run(comm):
+        replica = replica_of(comm)
+        with pytest.raises(ValueError, match="midway"):
+            broken_backward(replica)
+        with pytest.raises(refcoll.PoisonedError, match="midway"):
+            whole_backward(replica)
+        replica.close()
+
+    refcoll.spawn(size, run, timeout=TIMEOUT)
+
+
+def test_a_reduction_that_refuses_on_one_rank_is_told_to_all_at_once():
+    """ArgumentError is no transport's error, and no comparison has told of it."""
+
+    class Refusing(Noting):
+        def bind(self, comm, bucket):
+            bound = super().bind(comm, bucket)
+
+            class Refused:
+                memory = staticmethod(bound.memory)
+
+                def run(self, divisor):
+                    if comm.rank == 1:
+                        raise refcoll.ArgumentError("no such luck")
+                    return bound.run(divisor)
+
+            return Refused()
+
+    heard = []
+
+    def run(comm):
+        with replica_of(comm, reduction=Refusing()) as replica:
+            try:
+                whole_backward(replica)
+                replica.wait()
+            except refcoll.RefcollError as error:
+                heard.append((isinstance(error, refcoll.ArgumentError), str(error)))
+                raise
+
+    began = time.monotonic()
+    with pytest.raises(refcoll.RefcollError, match="no such luck"):
+        refcoll.spawn(3, run, timeout=60)
+    assert time.monotonic() - began < 30
+    assert sorted(own for own, _ in heard) == [False, False, True]
+    assert all("no such luck" in said for _, said in heard)
+
+
+def test_a_backward_within_a_backward_is_refused():
+    def run(comm):
+        with replica_of(comm) as replica, replica.backward() as ready:
+            ready("a", np.zeros(4))
+            whole_backward(replica)
+
+    with pytest.raises(refcoll.ArgumentError, match="a backward\\(\\) is under way"):
+        refcoll.spawn(2, run, timeout=TIMEOUT)
+
+
+def test_a_step_of_join_that_is_not_ended_is_refused():
+    def run(comm):
+        with replica_of(comm, uneven=True) as replica:
+            for _ in range(comm.rank):
+                whole_backward(replica)
+                replica.wait()
+            for _ in replica.join():
+                pass
+
+    with pytest.raises(refcoll.RefcollError, match="was never waited for"):
+        refcoll.spawn(3, run, timeout=TIMEOUT)
+
+
+def test_waiting_begins_when_the_rank_waits_and_not_when_parameters_are_counted():
+    def run(comm):
+        with replica_of(comm, unused="find") as replica:
+            if comm.rank == 0:
+                time.sleep(0.1)
+            whole_backward(replica)
+            replica.wait()
+            return replica.timeline
+
+    for each in refcoll.spawn(3, run, timeout=TIMEOUT)[1:]:
+        assert each.wait_end - each.wait_begin > 0.05
+        assert each.wait_begin - each.backward_end < 0.05
+        assert each.buckets[0].start - each.begin > 0.05  # after the roll call
+
+
+def test_clocks_are_compared_with_the_right_sign(monkeypatch):
+    """Rank 1's clock shows 100 s more than rank 0's: its times are as much less on rank 0's."""
+    import refcoll.dataparallel.timeline as module
+
+    monkeypatch.setattr(module, "offsets", lambda comm: ([0.0, 100.0], 0.0))
+    early, shifted = refcoll.spawn(
+        2, lambda comm: gather(comm, STEP.shifted(100.0 * comm.rank)), timeout=TIMEOUT
+    )[0]
+    assert early == shifted == STEP
+
+
+def test_first_steps_are_exact_where_buckets_are_built_anew():
+    """A reduction that keeps an error begins once buckets are final."""
+
+    def run(comm):
+        values = {name: np.zeros(4) for name in NAMES}
+        with DataParallel(comm, values, average="ranks", reduction="onebit") as replica:
+            found = []
+            for _ in range(2):
+                with replica.backward() as ready:
+                    for place, name in enumerate(NAMES):
+                        ready(name, np.arange(4.0) + place + comm.rank)
+                found.append(replica.wait()["b"].tolist())
+            return found
+
+    for first, second in refcoll.spawn(2, run, timeout=TIMEOUT):
+        assert first == [1.5, 2.5, 3.5, 4.5]
+        assert second != first
+
+
+def test_unused_parameters_that_are_to_be_found_change_the_buckets_as_in_ddp():
+    """No rebuilding then: the caps hold from the first step on, in the model's order."""
+
+    def run(comm):
+        values = {name: np.zeros(200_000, np.float32) for name in NAMES}
+        with DataParallel(comm, values, average="ranks", unused="find") as replica:
+            before = [[t.name for t in b.tensors] for b in replica.buckets]
+            with replica.backward() as ready:
+                for name in "cba":
+                    ready(name, np.zeros(200_000, np.float32))
+            replica.wait()
+            return before, [[t.name for t in b.tensors] for b in replica.buckets]
+
+    before, after = refcoll.spawn(2, run, timeout=TIMEOUT)[0]
+    assert before == after == [["c"], ["a", "b"]]

@@ -12,7 +12,6 @@ from refcoll.dataparallel.parallel import DataParallel
 from refcoll.dataparallel.replicas import differing
 from refcoll.dataparallel.sharded import ParameterServer, Zero2
 from refcoll.dataparallel.sharding import OWNERSHIPS
-from refcoll.dataparallel.tensors import Tensor
 from refcoll.errors import ArgumentError
 
 TIMEOUT = 20
@@ -223,19 +222,70 @@ def test_the_stage_is_checked():
 
 
 def test_a_whole_bucket_is_there_only_while_its_gradients_come():
-    from refcoll.dataparallel.reducer import Reducer
-    from refcoll.dataparallel.sharding import ReduceScatter
-    from refcoll.dataparallel.tensors import Bucket
+    """Weak references to what gradients are collected in: gone once a bucket is reduced, while
+    backward still goes on."""
+    import gc
+    import weakref
 
-    bucket = Bucket(0, (Tensor("a", (8,)),))
+    from refcoll.dataparallel import sharding
+
+    seen, kept = [], sharding._Scattered.memory
 
     def run(comm):
-        reducer = Reducer(comm, [bucket], ReduceScatter("balanced"))
-        (filling,) = reducer._filling
-        reducer.begin(1.0, lambda: comm.size)
-        reducer.add("a", np.ones(8, np.float32))
-        reducer.finish()
-        (shard,) = reducer.wait()
-        return shard.size, filling.bound._whole is None and not filling.views
+        values = {"a": np.zeros(8), "b": np.zeros(8)}
+        with Zero2(comm, values, Sgd(1.0), buckets=[["a"], ["b"]]) as replica:
+            with replica.backward(1) as ready:
+                ready("a", np.ones(8))
+                replica.comm.submit(lambda: None).wait()  # behind the reduction of a
+                gc.collect()
+                alive = sum(each() is not None for rank, each in seen if rank == comm.rank)
+                ready("b", np.ones(8))
+            replica.step()
+        return alive
 
-    assert refcoll.spawn(4, run, timeout=TIMEOUT) == [(2, True)] * 4
+    def noted(self):
+        flat = kept(self)
+        seen.append((self._comm.rank, weakref.ref(flat.base)))
+        return flat
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharding._Scattered, "memory", noted)
+        assert refcoll.spawn(3, run, timeout=TIMEOUT) == [0] * 3
+
+
+def test_the_user_s_own_arrays_are_updated():
+    def run(comm):
+        values = {"p": np.zeros(5)}
+        mine = values["p"]
+        with Zero2(comm, values, Sgd(1.0)) as replica:
+            with replica.backward(1) as ready:
+                ready("p", np.ones(5))
+            replica.step()
+        return mine.tolist()
+
+    assert refcoll.spawn(2, run, timeout=TIMEOUT) == [[-1.0] * 5] * 2
+
+
+def test_an_optimizer_that_serves_two_replicas_keeps_their_states_apart():
+    def run(comm):
+        optimizer, ends = Sgd(1.0, momentum=0.9), []
+        for _ in range(2):
+            values = {"p": np.zeros(3)}
+            with Zero2(comm, values, optimizer) as replica:
+                with replica.backward(1) as ready:
+                    ready("p", np.ones(3))
+                replica.step()
+            ends.append(values["p"].tolist())
+        return ends
+
+    assert refcoll.spawn(2, run, timeout=TIMEOUT) == [[[-1.0] * 3] * 2] * 2
+
+
+@pytest.mark.parametrize("other", [{"gather": "ring"}, {"optimizer": Sgd(2.0)}])
+def test_what_ranks_update_by_must_be_the_same(other):
+    def run(comm):
+        given = {"optimizer": Sgd(1.0), **(other if comm.rank == 1 else {})}
+        Zero2(comm, {"p": np.zeros(3)}, **given)
+
+    with pytest.raises(refcoll.DisagreementError, match=f"rank 1: .*{next(iter(other))}="):
+        refcoll.spawn(2, run, timeout=TIMEOUT)

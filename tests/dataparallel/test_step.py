@@ -7,7 +7,7 @@ import pytest
 
 import exact_problem as exact
 import refcoll
-from refcoll.dataparallel.parallel import DataParallel
+from refcoll.dataparallel import DataParallel, Sgd, Zero2
 from refcoll.dataparallel.replicas import differing
 
 TIMEOUT = 20
@@ -107,6 +107,29 @@ def test_the_mean_over_samples_and_the_mean_of_means(over, of, given, right):
 
 def test_a_micro_batch_of_no_samples_counts_for_nothing_whatever_its_mean():
     assert mean_of("samples", "mean", [3, np.nan], [2, 0]) == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shards", [False, True])
+def test_neither_weights_nor_the_sum_overflow_in_half_precision(dtype, shards):
+    """4096 samples of gradient 20, and 20000 on four ranks: 65504 is the greatest float16."""
+    import ml_dtypes
+
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+
+    def run(comm):
+        values = {"w": np.zeros(2, kind)}
+        made = Zero2(comm, values, Sgd(1.0)) if shards else DataParallel(comm, values)
+        with made as replica:
+            with replica.backward(4096) as ready:
+                ready("w", np.array([20, 20000], kind))
+            if shards:
+                replica.step()
+                return (-values["w"].astype(float)).tolist()
+            return replica.wait()["w"].astype(float).tolist()
+
+    wanted = np.array([20, 20000], kind).astype(float).tolist()
+    assert refcoll.spawn(4, run, timeout=TIMEOUT) == [wanted] * 4
 
 
 def test_a_step_without_any_sample_is_refused_on_all_ranks():

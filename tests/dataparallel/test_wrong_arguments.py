@@ -1,6 +1,7 @@
 """What is wrong, or differs, is an error on every rank, before anything has moved."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -30,21 +31,25 @@ def heard(make):
     return refcoll.spawn(SIZE, listen, timeout=TIMEOUT)
 
 
+SHARED = np.zeros(5)
 WRONG = [
     ({"parameters": []}, "parameters=.* must be a dict of numpy arrays by name"),
     ({"parameters": {}}, "parameters=.* must be a dict of numpy arrays by name, not empty"),
     ({"parameters": {1: np.zeros(2)}}, "the name 1 must be a string"),
     ({"parameters": {"a": [1.0]}}, r"parameters\['a'\]=.* must be a numpy array"),
+    ({"parameters": {"a": np.broadcast_to(np.zeros(1), 3)}}, r"parameters\['a'\] is read-only"),
+    ({"parameters": {"a": SHARED[:3], "b": SHARED[2:]}}, "'a' and 'b' share memory: name tied"),
     ({"parameters": {"a": np.zeros(2, int)}}, r"parameters\['a'\] has dtype=int64"),
-    ({"buckets": "torch"}, "rule='torch' is not known: use one of ddp"),
+    ({"buckets": "torch"}, "buckets='torch': rule='torch' is not known: use one of ddp"),
     ({"buckets": [["a"]]}, "'b'"),
     ({"buckets": [["a", "b"], ["b"]]}, "'b'"),
     ({"buckets": 3}, "rule=3 must be lists of names"),
     ({"buckets": lambda tensors: 1 / 0}, "cannot be used: ZeroDivisionError"),
+    ({"buckets": lambda tensors: tensors.nothing}, "cannot be used: AttributeError"),
     ({"bucket_cap_mb": 0}, "bucket_cap_mb=0 must be above 0 MiB"),
     ({"bucket_cap_mb": "25"}, "bucket_cap_mb='25' must be above 0 MiB"),
     ({"bucket_cap_mb": float("nan")}, "bucket_cap_mb=nan must be above 0 MiB"),
-    ({"bucket_cap_mb": 1, "buckets": "whole"}, "cap_bytes=1048576 is no option of a rule 'whole'"),
+    ({"bucket_cap_mb": 1, "buckets": "whole"}, "bucket_cap_mb=1: cap_bytes=.* is no option of"),
     ({"average": "tokens"}, 'average=\'tokens\' must be "samples" or "ranks"'),
     ({"gradients": "max"}, 'gradients=\'max\' must be "mean" or "sum"'),
     ({"divide_by": 3}, 'divide_by=3 must be "active" or "initial"'),
@@ -52,7 +57,7 @@ WRONG = [
     ({"uneven": 1}, "uneven=1 must be True or False"),
     ({"overlap": None}, "overlap=None must be True or False"),
     ({"deterministic": "yes"}, "deterministic='yes' must be True or False"),
-    ({"reduction": "int8"}, "reduction='int8' does not exist; there are none, fp16"),
+    ({"reduction": "int8"}, "reduction='int8' must be one of fp16, bf16"),
     ({"reduction": 5}, "reduction=5 must be one of none, fp16, .* or a Reduction"),
 ]
 
@@ -85,7 +90,10 @@ def test_an_algorithm_that_does_not_exist():
     ("options", "said"),
     [
         ({"optimizer": "adam"}, "optimizer='adam' must be an Optimizer: Sgd, Adam"),
-        ({"ownership": "thirds"}, "ownership='thirds' must be one of balanced, padded, root"),
+        ({"algorithm": "rings"}, "algorithm='rings' does not exist for reduce_scatter"),
+        ({"gather": "rings"}, "algorithm='rings' does not exist for all_gather"),
+        ({"ownership": "root"}, "ownership='root' must be one of balanced, padded"),
+        ({"ownership": "thirds"}, "ownership='thirds' must be one of balanced, padded"),
     ],
 )
 def test_a_wrong_option_of_shards(options, said):
@@ -102,12 +110,15 @@ DIFFERENT = [
     ({"c": np.zeros(4, np.float32)}, {}, "parameter 2=c [4] float32"),
     ({}, {"average": "ranks"}, "average=ranks"),
     ({}, {"gradients": "sum"}, "gradients=sum"),
-    ({}, {"buckets": [["b"], ["a"]]}, "bucket 1=a"),
+    ({}, {"buckets": [["b"], ["a"]]}, "buckets=Own(groups=[['b'], ['a']])"),
+    ({}, {"buckets": lambda tensors: [["b"], ["a"]]}, "buckets=Own(groups=<function"),
+    ({}, {"bucket_cap_mb": 5}, "cap_bytes=5242880"),
     ({}, {"reduction": "bf16"}, "reduction=Half"),
-    ({}, {"algorithm": "ring"}, "reduction=AllReduce {'accumulate': 'None', 'algorithm': 'ring'}"),
+    ({}, {"algorithm": "ring"}, "reduction=AllReduce(accumulate=None, algorithm='ring')"),
     ({}, {"unused": "find"}, "unused=find"),
     ({}, {"uneven": True}, "uneven=True"),
     ({}, {"overlap": False}, "overlap=False"),
+    ({}, {"divide_by": "initial"}, "divide_by=initial"),
 ]
 
 
@@ -132,17 +143,29 @@ def test_parameters_in_another_order_are_noticed():
 
 STEPS = [
     (lambda r: r.backward(None).__enter__(), "weight=None must be the number of samples"),
-    (lambda r: r.backward(-1).__enter__(), "weight=-1 must be finite and not negative"),
-    (lambda r: r.backward(float("inf")).__enter__(), "weight=inf must be finite"),
+    (lambda r: r.backward(-1).__enter__(), "weight=-1 must be 0, or from 1e-06 to 1e+15"),
+    (lambda r: r.backward(float("inf")).__enter__(), "weight=inf must be 0, or from"),
     (lambda r: r.backward("8").__enter__(), "weight='8' must be the number of samples"),
-    (lambda r: r.wait(), "wait() comes after a backward() that synchronises, once"),
+    (
+        lambda r: r.wait(),
+        "wait() comes once, after a `with replica.backward(...)` outside of no_sync()",
+    ),
     (lambda r: given(r, c=np.zeros(4, np.float32)), "name='c' is no parameter's; there are"),
     (lambda r: given(r, b=np.zeros(5, np.float32)), "must be a numpy array of shape (4,)"),
     (lambda r: given(r, b=np.zeros(4)), "dtype float32, as its parameter is; got shape (4,)"),
-    (lambda r: given(r, b=[0.0] * 4), "gradient of 'b' must be a numpy array"),
+    (
+        lambda r: given(r, b=[0.0] * 4),
+        "gradient of 'b' must be a numpy array of shape (4,) and dtype float32, as its "
+        "parameter is; got a list",
+    ),
+    (lambda r: afterwards(r), "gradients come within the `with` of a backward()"),
+    (lambda r: unsynchronised(r), "wait() comes once"),
     (lambda r: twice(r), "name='b': its gradient came before in this backward"),
     (lambda r: given(r, a=parameters()["a"]), "no gradient has come for b"),
-    (lambda r: [given(r, **parameters()), given(r, **parameters())], "wait() for the gradients"),
+    (
+        lambda r: [given(r, **parameters()), given(r, **parameters())],
+        "was never waited for: wait() comes after it",
+    ),
 ]
 
 
@@ -150,6 +173,18 @@ def given(replica, **gradients):
     with replica.backward(1) as ready:
         for name, gradient in gradients.items():
             ready(name, gradient)
+
+
+def afterwards(replica):
+    with replica.backward(1) as ready:
+        for name, gradient in parameters().items():
+            ready(name, gradient)
+    ready("a", parameters()["a"])
+
+
+def unsynchronised(replica):
+    with replica.no_sync():
+        given(replica, **parameters())
 
 
 def twice(replica):
@@ -190,11 +225,80 @@ def test_a_parameter_server_is_owned_by_rank_0_and_cannot_be_told_otherwise():
     assert refcoll.spawn(SIZE, run, timeout=TIMEOUT) == ["root"] * SIZE
 
 
-def test_a_closed_replica_refuses():
+def test_a_closed_replica_refuses_at_once():
     def run(comm):
         replica = DataParallel(comm, parameters())
         replica.close()
+        replica.close()
         given(replica, **parameters())
-        replica.wait()
 
     assert all(kind is refcoll.PoisonedError for kind, _ in heard(run))
+
+
+def test_functions_that_are_the_same_on_all_ranks_but_for_their_address():
+    def run(comm):
+        buckets = lambda tensors: [[t.name for t in tensors]]  # noqa: E731
+        with DataParallel(comm, parameters(), buckets=buckets) as replica:
+            given(replica, **parameters())
+            replica.wait()
+        return "held"
+
+    assert refcoll.spawn(SIZE, run, timeout=TIMEOUT) == ["held"] * SIZE
+
+
+def test_shards_have_no_gradients_to_wait_for():
+    def run(comm):
+        with Zero2(comm, parameters(), Sgd(0.1)) as replica:
+            given(replica, **parameters())
+            replica.wait()
+
+    assert all("step() waits for them" in said for _, said in heard(run))
+
+
+# ---- leaving -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"average": "ranks"}, {"uneven": True}])
+def test_a_rank_that_leaves_while_others_go_on_is_named_on_all_at_once(options):
+    """Rank 1 has one batch less, and does other work for as long as the time limit."""
+
+    def make(comm):
+        with DataParallel(comm, parameters(), **options) as replica:
+            for _ in range(2 if comm.rank == 1 else 3):
+                given(replica, **parameters())
+                replica.wait()
+
+    began = time.monotonic()
+    for kind, said in heard(make):
+        assert kind is DisagreementError
+        assert "rank 1 left the replica, and the others began another step" in said
+        assert "uneven=True and let ranks that have run out of batches call join()" in said
+    assert time.monotonic() - began < TIMEOUT / 2
+
+
+def test_leaving_without_having_waited():
+    def make(comm):
+        with DataParallel(comm, parameters()) as replica:
+            given(replica, **parameters())
+
+    assert all("was never waited for: wait() comes after it" in said for _, said in heard(make))
+
+
+def test_leaving_with_gradients_that_were_accumulated():
+    def make(comm):
+        with DataParallel(comm, parameters()) as replica, replica.no_sync():
+            given(replica, **parameters())
+
+    assert all("accumulated in no_sync() since the last step" in said for _, said in heard(make))
+
+
+def test_one_rank_that_has_not_waited():
+    def make(comm):
+        with DataParallel(comm, parameters()) as replica:
+            given(replica, **parameters())
+            if comm.rank != 1:
+                replica.wait()
+
+    found = heard(make)
+    assert found[1][0] is ArgumentError
+    assert all("was never waited for" in said for _, said in found)

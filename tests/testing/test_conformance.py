@@ -22,9 +22,17 @@ SOUND = {
 }
 
 
+PLACES = [
+    pytest.param(wrap, size, id=f"{name}-{size}", marks=() if quick else pytest.mark.long)
+    for name, wrap in SOUND.items()
+    for size in (1, 2, 3, 5)
+    for quick in [name == "in-process" or size == 3]
+]
+"""A wrapper passes everything on alike on any number of ranks: three will do for every day."""
+
+
 @pytest.mark.parametrize("check", [*CHECKS, *SPARE_CHECKS], ids=lambda check: check.__name__)
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-@pytest.mark.parametrize("wrap", SOUND.values(), ids=SOUND)
+@pytest.mark.parametrize(("wrap", "size"), PLACES)
 def test_sound_transports_keep_every_promise(wrap, size, check):
     spawn(size, lambda comm: check(wrap(comm.transport)))
 

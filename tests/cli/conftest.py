@@ -1,0 +1,28 @@
+"""The command line, run within this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from refcoll.cli import main
+
+
+@pytest.fixture
+def run_refcoll(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+    """Exit status, standard output and error of `refcoll ARGUMENTS`, as if without a launcher."""
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["refcoll", *arguments])
+        status = 0
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code or 0
+        return status, *capsys.readouterr()
+
+    return run
