@@ -1,8 +1,10 @@
 """Portable test vectors: inputs, right results and bounds in JSON, for any language.
 
     flags      the bug classes that vectors hit, by name
-    cases      which inputs there are: by length, operator, content, order
-    expected   right results, exactly; what any order of adding may give
+    cases      which calls on which inputs there are: by length, operator, content, order
+    designs    inputs by content, made by floats, integers and ordered
+    results    right results, exactly
+    expected   what any order of adding may give
     orders     results in known orders, and these orders as expressions
     encoding   numbers as text that loses nothing
     records    a case as JSON

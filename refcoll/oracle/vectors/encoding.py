@@ -1,12 +1,12 @@
 """Numbers as text that loses nothing, and back.
 
-    bool                   0 or 1
-    integers               decimal strings: JSON's own numbers are doubles in many languages
-    floats                 C99 hexadecimal: "0x1.8p+1", "-0x0p+0", "inf", "nan"
-    complex                pairs of those
-    matrix2x2              four integers, row by row
-    string                 itself
-    bits                   the element's bytes as one hexadecimal number, high byte first
+bool                   0 or 1
+integers               decimal strings: JSON's own numbers are doubles in many languages
+floats                 C99 hexadecimal: "0x1.8p+1", "-0x0p+0", "inf", "nan"
+complex                pairs of those
+matrix2x2              four integers, row by row
+string                 itself
+bits                   the element's bytes as one hexadecimal number, high byte first
 """
 
 from __future__ import annotations

@@ -70,19 +70,23 @@ def _growth(unit: Fraction, roundings: int) -> Fraction:
     return (1 + unit) ** roundings - 1
 
 
+def _magnitude(xs: Sequence[Fraction]) -> Fraction:
+    return sum((abs(x) for x in xs), Fraction())
+
+
 def _sum(xs: Sequence[Fraction], unit: Fraction, least: Fraction) -> Interval:
-    return Interval(sum(xs, Fraction()), _growth(unit, len(xs) - 1) * sum(map(abs, xs)))
+    return Interval(sum(xs, Fraction()), _growth(unit, len(xs) - 1) * _magnitude(xs))
 
 
 def _product(xs: Sequence[Fraction], unit: Fraction, least: Fraction) -> Interval:
-    exact = prod(xs)
+    exact = prod(xs, start=Fraction(1))
     return Interval(exact, _growth(unit, len(xs) - 1) * abs(exact))
 
 
 def _average(xs: Sequence[Fraction], unit: Fraction, least: Fraction) -> Interval:
     """N - 1 additions, a division, and the rounding of 1 / N where that is multiplied with."""
     size = len(xs)
-    bound = _growth(unit, size + 1) * sum(map(abs, xs)) / size + size * least
+    bound = _growth(unit, size + 1) * _magnitude(xs) / size + size * least
     return Interval(sum(xs, Fraction()) / size, bound)
 
 

@@ -44,6 +44,8 @@ def _rules(case: Case) -> Record:
     if case.call.op is not None and kind_named(case.call.dtype) in "fc":
         made["nan"] = "propagate_or_ignore" if case.compare == "either" else "propagate"
         made["zero_sign"] = "any"
+    if case.call.collective == "all_reduce" and case.compare == "interval":
+        made["agreement"] = "same_bits"
     return made
 
 

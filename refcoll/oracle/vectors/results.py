@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -13,6 +13,7 @@ from refcoll.oracle.truth import ignoring_nan, merged, truth
 from refcoll.oracle.vectors.cases import Case
 from refcoll.oracle.vectors.encoding import array_of
 from refcoll.oracle.vectors.expected import Interval, intervals
+from refcoll.oracle.vectors.ordered import IN_RANK_ORDER
 from refcoll.testing.values import dtype_named
 
 
@@ -73,20 +74,3 @@ def _within(op: str, parts: Array, dtype: str, ranks: Sequence[int]) -> Right:
     found = [half[i] for i in range(parts.shape[1]) for half in halves]
     flat = np.array([x.rounded(part) for x in found], part)
     return Right(ranks, flat.view(native), intervals=found)
-
-
-def multiplied(left: Array, right: Array) -> Array:
-    """Products of 2 x 2 matrices, one a row; modulo 2^64."""
-    one, other = (x.reshape(-1, 2, 2) for x in (left, right))
-    product: Array = np.einsum("nij,njk->nik", one, other).reshape(-1, 4)
-    return product
-
-
-def _joined(left: Array, right: Array) -> Array:
-    return np.array([str(a) + str(b) for a, b in zip(left, right, strict=True)], "U64")
-
-
-IN_RANK_ORDER: Mapping[str, Callable[[Array, Array], Array]] = {
-    "matmul": multiplied, "concatenate": _joined,
-}  # fmt: skip
-"""Operators that do not commute."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -86,7 +85,7 @@ def _write(folder: Path, collective: str, size: int, seed: int) -> Record:
         "collective": collective,
         "ranks": size,
         "vectors": len(records),
-        "flags": dict(sorted(Counter(flag for each in records for flag in each["flags"]).items())),
+        "flags": sorted({flag for each in records for flag in each["flags"]}),
     }
 
 
