@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpi_jobs import launch, mpirun_path
 
+from mpi_jobs import launch, mpirun_path
 from refcoll.oracle.vectors.writing import write_vectors
 
 SOURCES = Path(__file__).parent / "vectors"
@@ -90,12 +90,14 @@ def test_vectors_with_a_flag_can_be_left_out(folder, program):
     file = str(folder / "all_reduce-n2.txt")
     run = launch(2, str(program), file, BY_ORDER_OF_COMPARISON, "UnsignedExtremes")
     assert (run.returncode, failing(run)) == (0, {}), run.stdout
-    assert re.search(r"^holds: 200 vectors, 55 skipped", run.stdout, re.M)
+    assert re.search(r"^holds: 200 vectors, 59 skipped", run.stdout, re.M)
 
 
 def found_in(folder, program, fault, ranks, monkeypatch):
     monkeypatch.setenv("BROKEN", str(FAULTS.index(fault) + 1))
-    run = launch(ranks, str(program), str(folder / f"all_reduce-n{ranks}.txt"))
+    # Most vectors try every operator: without these a fault has fewer ways to be found.
+    file = str(folder / f"all_reduce-n{ranks}.txt")
+    run = launch(ranks, str(program), file, "WrongOperator")
     assert run.returncode != 0
     return {flag for flags in failing(run).values() for flag in flags if not flags & excused(run)}
 

@@ -101,7 +101,7 @@ def _unequal(got: Array, wanted: Array) -> Array:
         differs = got != wanted
         if got.dtype.kind != "U":
             differs = differs & ~((got != got) & (wanted != wanted))
-    return np.flatnonzero(differs.reshape(len(got), -1).any(axis=1))
+    return _elements(differs)
 
 
 def _outside(got: Array, low: Array, high: Array) -> Array:
@@ -109,7 +109,12 @@ def _outside(got: Array, low: Array, high: Array) -> Array:
         got, low, high = (np.stack([x.real, x.imag], axis=1) for x in (got, low, high))
     with np.errstate(invalid="ignore"):
         within = (low <= got) & (got <= high)
-    return np.flatnonzero(~within.reshape(len(got), -1).all(axis=1))
+    return _elements(~within)
+
+
+def _elements(wrong: Array) -> Array:
+    """Places of elements of which a part is wrong."""
+    return np.flatnonzero(wrong if wrong.ndim == 1 else wrong.any(axis=1))
 
 
 def read(file: Path) -> list[Vector]:

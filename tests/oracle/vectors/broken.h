@@ -43,15 +43,16 @@ static int broken(const void *given, void *out, int count, MPI_Datatype of, MPI_
     memcpy(first, x, bytes);
     memcpy(before, out, bytes);
     PMPI_Allreduce(x, out, count, of, op, comm);
-    MPI_Bcast(first, count, of, 0, comm);
     int last = count / size; /* elements of the last chunk */
     char *chunk = (char *)out + (count - last) * extent;
     if (BROKEN == LAST_RANK)
         reduce_over(size - 1, me, x + (count - last) * extent, chunk, last, of, op);
     if (BROKEN == NARROW && of == MPI_FLOAT) EACH(float, narrowed(each))
     if (BROKEN == TAIL) memcpy((char *)out + kept, before + kept, bytes - kept);
-    if (BROKEN == DOUBLED && (op == MPI_SUM || op == MPI_PROD))
+    if (BROKEN == DOUBLED && (op == MPI_SUM || op == MPI_PROD)) {
+        MPI_Bcast(first, count, of, 0, comm);
         MPI_Reduce_local(first, out, count, of, op);
+    }
     if (BROKEN == REVERSED) reduce_over(size, -me, x, out, count, of, op);
     if (BROKEN == IN_PLACE_ONLY && in_place && count) memcpy(out, before, (size_t)extent);
     if (BROKEN == FLUSHED && of == MPI_FLOAT)
