@@ -8,7 +8,7 @@ from refcoll.oracle.calls import IN_PLACE, Call
 
 FLAGS = {
     "CountZero": "no elements: nothing may be read or written, and nothing may hang",
-    "CountOne": "one element: all chunks but one are empty",
+    "CountOne": "one element, in a vector or a part: there is nothing to cut",
     "FewerThanRanks": "fewer elements than ranks: some chunks are empty",
     "TailShorterThanRanks": "the length is no multiple of the number of ranks: chunks differ in "
     "length, and a remainder is easily forgotten",
@@ -50,9 +50,9 @@ def flags_of_shape(call: Call, size: int) -> Iterator[str]:
         yield "CountZero"
     if call.count == 1:
         yield "CountOne"
-    if 0 < call.count < size:
+    if call.collective in _CUT and 0 < call.count < size:
         yield "FewerThanRanks"
-    if call.count > size and call.count % size:
+    if call.collective in _CUT and call.count > size and call.count % size:
         yield "TailShorterThanRanks"
     if call.count == LOOP_TAIL:
         yield "LoopTail"
@@ -65,3 +65,5 @@ def flags_of_shape(call: Call, size: int) -> Iterator[str]:
 
 
 LOOP_TAIL = 131
+_CUT = ("all_reduce", "reduce", "broadcast", "scan", "exscan")
+"""Collectives of a whole vector, which an algorithm may cut into chunks; others have parts."""
