@@ -64,6 +64,7 @@ def test_bounds_and_ends_follow_from_rational_arithmetic(folder):
                 for key in ("low", "high", "values", "bound")
             )
             assert exact == exactly(each.record["operator"], xs)
+            assert bound >= bound_of(each.record["operator"], xs, dtype)
             assert abs(float(bound) - float(bound_of(each.record["operator"], xs, dtype))) <= (
                 2**-50 * float(bound)
             )
@@ -149,3 +150,41 @@ def test_what_is_near_overflow_does_not_overflow(folder):
 def test_strings_spell_their_order(folder):
     (four,) = [v for v in read(folder / "all_reduce-n4.json") if v.record["dtype"] == "string"]
     assert four.record["results"][0]["values"] == ["abcd", "bcde", "cdef", "defg", "efgh"]
+
+
+def test_digits_name_the_ranks(folder):
+    # 1 + 4 + 16 + 64 = 85, in base 4 each rank once: 1111.
+    powers = [v for v in read(folder / "all_reduce-n4.json") if "RankDoubled" in v.flags]
+    assert {float(x) for v in powers for x in decoded(*result_of(v))} == {85}
+    assert len(powers) == 4
+
+
+def result_of(vector):
+    return vector.record["results"][0]["values"], vector.record["dtype"]
+
+
+def test_nan_may_be_ignored_in_whole_and_not_in_part(folder):
+    least, most = (lambda xs: min(xs, default=np.nan)), (lambda xs: max(xs, default=np.nan))
+    for each in read(folder / "all_reduce-n3.json"):
+        if "NaNInMinMax" not in each.flags:
+            continue
+        columns = np.stack(each.inputs()).astype(np.float64).T
+        merge = {"min": least, "max": most}[each.record["operator"]]
+        dtype = dtype_named(each.record["dtype"])
+        ignored = np.array([merge([x for x in xs if x == x]) for xs in columns]).astype(dtype)
+        kept = decoded(*result_of(each))
+        mixed = np.where(np.arange(len(kept)) < len(kept) // 2, kept, ignored).astype(dtype)
+        assert each.problems([ignored] * 3) == each.problems([kept] * 3) == []
+        assert each.problems([mixed] * 3)
+
+
+def test_what_is_beyond_an_end_is_wrong(folder):
+    (each,) = [
+        v for v in read(folder / "all_reduce-n3.json") if v.id.endswith("sum-float32-x4-rough")
+    ]
+    (result,) = each.record["results"]
+    for end, outwards in (("low", -np.inf), ("high", np.inf)):
+        at = decoded(result[end], "float32")
+        beyond = np.nextafter(at, np.float32(outwards))
+        assert not each.problems([at] * 3)
+        assert each.problems([beyond] * 3)
