@@ -17,6 +17,7 @@ from refcoll.cli.list import list_algorithms
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
 from refcoll.cli.train import train
+from refcoll.cli.vectors import vectors
 from refcoll.cli.verify import verify
 from refcoll.errors import ArgumentError, RefcollError
 
@@ -50,6 +51,7 @@ app.command()(calibrate)
 app.command()(soak)
 app.command()(train)
 app.command()(buckets)
+app.command()(vectors)
 
 
 def main() -> None:
