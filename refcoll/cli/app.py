@@ -14,6 +14,7 @@ from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
+from refcoll.cli.reveal import reveal
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
 from refcoll.cli.train import train
@@ -50,6 +51,7 @@ app.command()(calibrate)
 app.command()(soak)
 app.command()(train)
 app.command()(buckets)
+app.command()(reveal)
 
 
 def main() -> None:
