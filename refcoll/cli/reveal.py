@@ -18,7 +18,8 @@ from refcoll.oracle.implementation import Factory, factory
 from refcoll.oracle.reveal import SIZES, Revelation, require
 from refcoll.oracle.reveal import reveal as revealed
 from refcoll.oracle.reveal_asking import THINKING, Ask, asked, asked_in_process
-from refcoll.oracle.reveal_report import as_json, told, verdict
+from refcoll.oracle.reveal_json import as_json
+from refcoll.oracle.reveal_report import told, verdict
 from refcoll.testing.values import dtype_named
 
 

@@ -177,20 +177,21 @@ def _options(algorithm: Algorithm, size: int) -> Iterator[tuple[dict[str, Any], 
     elif "shards" in taken:
         yield from (({"shards": k}, f"shards={k}") for k in range(1, size + 1))
     elif "segments" in taken:
-        yield from (({"segments": k}, f"segments={k}") for k in (1, 2, 4, 8))
+        yield from (({"segments": k}, f"segments={k}") for k in (1, 2, 3, 4, 8))
     else:
         yield {}, ""
 
 
 def _nodes(on_switches: bool, size: int) -> Iterator[tuple[dict[str, Any], str]]:
     """K nodes, filled in rank order or in turn; on two switches, if there are such."""
-    for many in range(2, size):
+    for many in range(1, size + 1):
         share, extra = divmod(size, many)
         sizes = [share + (k < extra) for k in range(many)]
         in_turn = tuple(tuple(range(k, size, many)) for k in range(many))
-        for nodes, said in ((node_shape(sizes), "in rank order"), (in_turn, "in turn")):
+        ways = {node_shape(sizes): "in rank order", in_turn: "in turn"}
+        for nodes, said in list(ways.items())[: 2 if 1 < many < size else 1]:
             how = f"{'+'.join(map(str, sizes))} ranks on nodes {said}"
-            if on_switches:
+            if on_switches and many > 1:
                 half = (many + 1) // 2
                 yield {"nodes": [nodes[:half], nodes[half:]]}, f"{how}, on 2 switches"
             else:

@@ -15,7 +15,8 @@ from itertools import pairwise
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.naming import Name, names
-from refcoll.oracle.precision import arithmetics, widths
+from refcoll.oracle.precision import widths
+from refcoll.oracle.reveal_arithmetic import arithmetics
 from refcoll.oracle.reveal_asking import Ask
 from refcoll.oracle.reveal_masks import DTYPES, MASKS
 from refcoll.oracle.reveal_orders import (

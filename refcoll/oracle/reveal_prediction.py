@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.precision import Arithmetic, exactly
+from refcoll.oracle.reveal_arithmetic import Arithmetic, exactly
 from refcoll.oracle.reveal_asking import Ask
 from refcoll.oracle.reveal_masks import MASKS
 from refcoll.oracle.reveal_orders import Orders
@@ -79,9 +79,10 @@ def predicted(arithmetic: Arithmetic, call: Call, found: Orders, seen: Vectors) 
     shown: list[str] = []
     for inputs, results in seen:
         wrong = 0
+        told = _told(arithmetic, call, found, inputs)
         for rank, result in enumerate(results):
             if result is not None:
-                wanted, exact, known = _expected(arithmetic, call, found, inputs, rank)
+                wanted, exact, known = told(rank)
                 differs = _other_bits(result, wanted) | ~known
                 telling += int(_other_bits(wanted, exact).sum())
                 elements, wrong = elements + result.size, wrong + int(differs.sum())
@@ -104,10 +105,30 @@ def _shown(rank: int, result: Array, wanted: Array, places: Sequence[int] | Arra
     ]
 
 
+Expected = tuple[Array, Array, Array]
+"""Predicted, exact, and whether there is a prediction; by element of a rank's result."""
+
+
+def _told(
+    arithmetic: Arithmetic, call: Call, found: Orders, inputs: Sequence[Array]
+) -> Callable[[int], Expected]:
+    """What is expected of a rank; found once for ranks of the same order and elements."""
+    known: list[tuple[object, Expected]] = []
+
+    def told(rank: int) -> Expected:
+        what = rank if call.collective == "reduce_scatter" else found[rank]
+        for before, expected in known:
+            if before == what:
+                return expected
+        known.append((what, _expected(arithmetic, call, found, inputs, rank)))
+        return known[-1][1]
+
+    return told
+
+
 def _expected(
     arithmetic: Arithmetic, call: Call, found: Orders, inputs: Sequence[Array], rank: int
-) -> tuple[Array, Array, Array]:
-    """Predicted, exact, and whether there is a prediction; by element of the rank's result."""
+) -> Expected:
     offset = rank * call.count if call.collective == "reduce_scatter" else 0
     wanted = np.zeros(call.count, inputs[0].dtype)
     exact, known = wanted.copy(), np.zeros(call.count, bool)
