@@ -102,12 +102,20 @@ def sequence(stretches: Sequence[Stretch]) -> list[Tree | None]:
 
 
 def same_order(one: Orders, other: Orders) -> bool:
-    """Whether shorter vectors have the trees of longer ones, but for chunks that are empty."""
-    return all(_within(*sorted((sequence(one[r]), sequence(other[r])), key=len)) for r in one)
+    """Whether two counts have the same trees one after another, but for chunks that are empty."""
+    return all(_alike(*sorted((one[r], other[r]), key=_length)) for r in one)
 
 
-def _within(few: Sequence[Tree | None], many: Sequence[Tree | None]) -> bool:
-    """Whether the few are among the many, in this order."""
+def _length(stretches: Sequence[Stretch]) -> int:
+    return stretches[-1].stop if stretches else 0
+
+
+def _alike(short: Sequence[Stretch], long: Sequence[Stretch]) -> bool:
+    """Of C chunks of ceil(n / C) elements each none is empty from n = C (C - 1) on; before,
+    those of the short vector must be among those of the long one, in this order."""
+    few, many = sequence(short), sequence(long)
+    if _length(short) >= len(many) * (len(many) - 1):
+        return few == many
     rest = iter(many)
     return all(tree in rest for tree in few)
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from mpi_jobs import launch
 
+from mpi_jobs import launch
 from refcoll.cli import main
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "json.md"
@@ -134,8 +134,9 @@ def test_under_mpirun(tmp_path):
     """Each process a rank; the exit status of rank 0 is the job's."""
     path = tmp_path / "found.json"
     run = launch(
-        3, "-m", "refcoll", "reveal", "refcoll", "-a", "ring", "--sizes", "5", "--json", str(path)
-    )
-    assert run.status == 0, run.err
-    assert run.out.startswith("holds: refcoll ring: all_reduce float32 on 3 ranks: ring or ")
+        3, sys.executable, "-m", "refcoll", "reveal", "refcoll", "-a", "ring", "--sizes", "5",
+        "--json", str(path),
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("holds: refcoll ring: all_reduce float32 on 3 ranks: ring or ")
     assert json.loads(path.read_text())["ranks"] == 3

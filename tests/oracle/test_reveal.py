@@ -29,8 +29,10 @@ from reveal_cases import (
     expected,
     forwards,
     in_bfloat16,
+    in_order,
     kahan,
     programs,
+    ring_from_50,
     running,
     three_at_once,
     three_exactly,
@@ -157,10 +159,22 @@ def test_an_order_that_depends_on_the_element():
     assert "depends on the element" in "\n".join(told(found))
 
 
-def test_an_order_that_depends_on_the_size_and_where_it_changes():
-    found = revealed(everywhere(by_size), 4, (1, 7, 90))
+@pytest.mark.parametrize("function", [by_size, ring_from_50])
+def test_an_order_that_depends_on_the_size_and_where_it_changes(function):
+    found = revealed(everywhere(function), 4, (1, 7, 90))
     assert [change.last for change in found.changes] == [49]
     assert "up to 49 elements, then" in verdict(found)
+
+
+def test_chunks_that_are_empty_are_no_other_order():
+    """Five elements in four chunks of two, two, one and none."""
+
+    def by_chunk(x):
+        width = -(-x.shape[1] // 4)
+        rows = [in_order(x, [(k + j) % 4 for j in range(4)]) for k in range(4)]
+        return np.choose(np.arange(x.shape[1]) // width, rows)
+
+    assert not revealed(everywhere(by_chunk), 4, (1, 2, 5, 9, 100)).changes
 
 
 def test_an_order_that_depends_on_the_run():
