@@ -1,36 +1,27 @@
-"""Which algorithms of refcoll's library add in an order that was revealed.
-
-An all-reduce is compared with every all-reduce, with every reduce-scatter (that some
-all-gather follows) and with every reduce (that some broadcast follows); reduce, reduce-scatter
-and scan with their own kind.  Options are tried: radix, segments, shards, ranks on nodes.
-"""
+"""Which algorithms of refcoll's library add in an order that was revealed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
-from refcoll.algorithms.declaration import Algorithm
-from refcoll.interpreters.expression import Expression
-from refcoll.interpreters.replay import Symbols, replay
+from refcoll.oracle.naming_candidates import Candidate, candidates, laid
 from refcoll.oracle.relabelling import relabelling
 from refcoll.oracle.reveal_orders import Orders, sequence
-from refcoll.oracle.trees import Tree, of_expression
-from refcoll.programs import Program
-from refcoll.registry import algorithms, program
-from refcoll.topology import node_shape
 
+T = TypeVar("T")
 HOW = (
     "exactly",
     "in chunks cut elsewhere",
     "in chunks that lie otherwise",
     "with ranks relabelled",
-)  # fmt: skip
+    "with ranks relabelled and chunks turned",
+)
 """Kinds of agreement, the best first: the same tree in every element; the same trees one after
-another; the same trees; the same after one permutation of the ranks."""
+another; the same trees; the same one after another, when one permutation has renamed the ranks
+of all; and when, besides, the chunks start elsewhere or go backwards, as in a ring that runs the
+other way."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +36,6 @@ class Name:
     """relabelled[r] is the rank that does what the algorithm has r do."""
     also_known_as: Mapping[str, str] = field(default_factory=dict)
     """By library."""
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """An algorithm with options, and what it does to whom."""
-
-    base: str
-    options: str
-    made: Program
-    spread: bool
-    """Whether its chunks, or its root's, end up on all ranks."""
-    also_known_as: Mapping[str, str]
 
 
 def names(collective: str, size: int, root: int, count: int, found: Orders) -> list[Name]:
@@ -81,118 +60,31 @@ def _agreement(
     candidate: Candidate, count: int, found: Orders
 ) -> tuple[str | None, tuple[int, ...] | None]:
     wanted = {rank: [(e.start, e.stop, e.tree) for e in each] for rank, each in found.items()}
-    laid = {rank: _laid(candidate, rank, count) for rank in found}
-    if laid == wanted:
+    placed = {rank: laid(candidate, rank, count) for rank in found}
+    if placed == wanted:
         return HOW[0], None
-    theirs = {rank: [tree for _, _, tree in each] for rank, each in laid.items()}
+    theirs = {rank: [tree for _, _, tree in each] for rank, each in placed.items()}
     ours = {rank: sequence(each) for rank, each in found.items()}
     if theirs == ours:
         return HOW[1], None
     if {r: set(each) for r, each in theirs.items()} == {r: set(each) for r, each in ours.items()}:
         return HOW[2], None
-    order = relabelling(
-        [tree for rank in found for tree in theirs[rank]],
-        [tree for rank in found for tree in ours[rank]],
-    )
-    return (HOW[3], order) if order else (None, None)
+    one, other = _once(theirs), _once(ours)
+    if order := relabelling(one, other):
+        return HOW[3], order
+    order = next(filter(None, (relabelling(turned, other) for turned in _turns(one))), None)
+    return (HOW[4], order) if order else (None, None)
 
 
-def _laid(candidate: Candidate, rank: int, count: int) -> list[tuple[int, int, Tree]]:
-    """The candidate's trees in ``rank``'s result of ``count`` elements: start, stop, tree;
-    neighbours that are alike as one."""
-    made, parts = candidate.made, []
-    own = made.collective.scattered and not candidate.spread
-    layout = made.layout(count * made.size if own else count)
-    first = layout.offsets[rank] if own else 0
-    for chunk in [rank] if own else range(made.chunks):
-        start, stop = layout.offsets[chunk] - first, layout.offsets[chunk + 1] - first
-        if stop > start:
-            parts.append((start, stop, _tree(made, _holder(candidate, rank, chunk), chunk)))
-    return [
-        (group[0][0], group[-1][1], tree)
-        for tree, each in groupby(parts, key=lambda part: part[2])
-        for group in [list(each)]
-    ]
+def _once(trees: Mapping[int, Sequence[T]]) -> Sequence[T]:
+    """One rank's, where all have the same; else all, one after another."""
+    first, *others = trees.values()
+    if all(each == first for each in others):
+        return first
+    return [tree for each in trees.values() for tree in each]
 
 
-def _holder(candidate: Candidate, rank: int, chunk: int) -> int:
-    """The rank that has finished the chunk which ``rank`` ends with."""
-    made = candidate.made
-    if made.collective.rooted:
-        return made.root
-    return chunk if made.collective.scattered else rank
-
-
-@lru_cache(maxsize=100_000)
-def _tree(made: Program, rank: int, chunk: int) -> Tree:
-    value = _memory(made)[rank][made.result_area * made.chunks + chunk]
-    return _of_expression(value)
-
-
-_of_expression = lru_cache(maxsize=100_000)(of_expression)
-
-
-@lru_cache(maxsize=1024)
-def _memory(made: Program) -> list[dict[int, Expression]]:
-    """By rank, what every chunk holds in the end."""
-    symbols = Symbols(made)
-    for _ in replay(made, symbols):
-        pass
-    return symbols.memory
-
-
-# ---- candidates --------------------------------------------------------------------------
-
-
-_FOLLOWED = {"reduce_scatter": "then any all-gather", "reduce": "then a broadcast"}
-
-
-@lru_cache(maxsize=32)
-def candidates(collective: str, size: int, root: int) -> tuple[Candidate, ...]:
-    """All algorithms, with all options worth trying, on so many ranks."""
-    found = list(_of(collective, size, root, None))
-    if collective == "all_reduce":
-        for first, then in _FOLLOWED.items():
-            found += _of(first, size, 0, then)
-    return tuple(found)
-
-
-def _of(collective: str, size: int, root: int, then: str | None) -> Iterator[Candidate]:
-    for each in algorithms(collective):
-        if each.sizes.holds(size):
-            base = each.name if then is None else f"{collective} {each.name}, {then}"
-            for options, said in _options(each, size):
-                made = program(collective, each.name, size, root=root, **options)
-                known = each.also_known_as if then is None else {}
-                yield Candidate(base, said, made, then is not None, known)
-
-
-def _options(algorithm: Algorithm, size: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """Keywords of ``program``, and the same in words."""
-    taken = algorithm.options
-    if "nodes" in taken:
-        yield from _nodes("switches" in taken, size)
-    elif "radix" in taken:
-        yield from (({"radix": k}, f"radix={k}") for k in range(2, max(3, size + 1)))
-    elif "shards" in taken:
-        yield from (({"shards": k}, f"shards={k}") for k in range(1, size + 1))
-    elif "segments" in taken:
-        yield from (({"segments": k}, f"segments={k}") for k in (1, 2, 3, 4, 8))
-    else:
-        yield {}, ""
-
-
-def _nodes(on_switches: bool, size: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """K nodes, filled in rank order or in turn; on two switches, if there are such."""
-    for many in range(1, size + 1):
-        share, extra = divmod(size, many)
-        sizes = [share + (k < extra) for k in range(many)]
-        in_turn = tuple(tuple(range(k, size, many)) for k in range(many))
-        ways = {node_shape(sizes): "in rank order", in_turn: "in turn"}
-        for nodes, said in list(ways.items())[: 2 if 1 < many < size else 1]:
-            how = f"{'+'.join(map(str, sizes))} ranks on nodes {said}"
-            if on_switches and many > 1:
-                half = (many + 1) // 2
-                yield {"nodes": [nodes[:half], nodes[half:]]}, f"{how}, on 2 switches"
-            else:
-                yield {"nodes": nodes}, how
+def _turns(trees: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Starting elsewhere, and backwards."""
+    for way in (trees, trees[::-1]):
+        yield from ([*way[k:], *way[:k]] for k in range(len(way)))

@@ -300,6 +300,21 @@ def test_ranks_relabelled():
     assert named["ring"].relabelled == tuple(order)
 
 
+def test_a_ring_that_runs_the_other_way():
+    """Rank r does what rank -r does, and so chunk c is made as chunk -c is."""
+    size = 5
+    _, ring = running("all_reduce", "ring", size)
+
+    def ask(call, inputs, shift=0):
+        blocks = [x.reshape(size, -1)[[-c % size for c in range(size)]] for x in inputs]
+        turned = ring(call, [blocks[-rank % size].reshape(-1) for rank in range(size)])
+        return [x.reshape(size, -1)[[-c % size for c in range(size)]].reshape(-1) for x in turned]
+
+    found = revealed(ask, size, (10,))
+    named = {each.said: each for each in found.at[0].names}
+    assert named["ring"].how == "with ranks relabelled and chunks turned"
+
+
 def test_two_ranks_tell_nothing():
     _, ask = running("all_reduce", "ring", 2)
     found = revealed(ask, 2)
