@@ -14,14 +14,14 @@ T = TypeVar("T")
 HOW = (
     "exactly",
     "in chunks cut elsewhere",
-    "in chunks that lie otherwise",
     "with ranks relabelled",
     "with ranks relabelled and chunks turned",
+    "in chunks that lie otherwise",
 )
 """Kinds of agreement, the best first: the same tree in every element; the same trees one after
-another; the same trees; the same one after another, when one permutation has renamed the ranks
-of all; and when, besides, the chunks start elsewhere or go backwards, as in a ring that runs the
-other way."""
+another; the same one after another, when one permutation has renamed the ranks of all; and when,
+besides, the chunks start elsewhere or go backwards, as in a ring that runs the other way; the
+same trees, in whatever elements."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,14 @@ def _agreement(
     ours = {rank: sequence(each) for rank, each in found.items()}
     if theirs == ours:
         return HOW[1], None
-    if {r: set(each) for r, each in theirs.items()} == {r: set(each) for r, each in ours.items()}:
-        return HOW[2], None
     one, other = _once(theirs), _once(ours)
     if order := relabelling(one, other):
-        return HOW[3], order
+        return HOW[2], order
     order = next(filter(None, (relabelling(turned, other) for turned in _turns(one))), None)
-    return (HOW[4], order) if order else (None, None)
+    if order:
+        return HOW[3], order
+    sets = [{rank: set(each) for rank, each in trees.items()} for trees in (theirs, ours)]
+    return (HOW[4], None) if sets[0] == sets[1] else (None, None)
 
 
 def _once(trees: Mapping[int, Sequence[T]]) -> Sequence[T]:

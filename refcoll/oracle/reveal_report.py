@@ -136,17 +136,23 @@ def _facts(at: AtSize, size: int) -> Iterator[str]:
 
 
 def _all_named(names: Sequence[Name]) -> Iterator[str]:
-    """Those that agree without relabelling; the others only if there are none."""
-    plain = [each for each in names if each.relabelled is None]
-    chosen = plain or list(names)
+    """Those that agree as they are; the others only if there are none."""
+    chosen = [each for each in names if each.how in HOW[:2]] or list(names)
     if not chosen:
         yield "names: no algorithm here adds in this order"
     for each in chosen[:_MOST_NAMED]:
-        ranks = f": ranks {', '.join(map(str, each.relabelled))}" if each.relabelled else ""
-        known = "; ".join(f"{library}: {name}" for library, name in each.also_known_as.items())
-        yield f"name: {each.said}, {each.how}{ranks}{f' [{known}]' if known else ''}"
+        yield f"name: {each.said}, {each.how}{_relabelled(each)}{_known(each)}"
     if len(names) > len(chosen[:_MOST_NAMED]):
         yield f"and {len(names) - len(chosen[:_MOST_NAMED])} more, some with ranks relabelled"
+
+
+def _relabelled(name: Name) -> str:
+    return f": ranks {', '.join(map(str, name.relabelled))}" if name.relabelled else ""
+
+
+def _known(name: Name) -> str:
+    known = "; ".join(f"{library}: {other}" for library, other in name.also_known_as.items())
+    return f" [{known}]" if known else ""
 
 
 def said(held: Prediction) -> str:
