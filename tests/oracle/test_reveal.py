@@ -166,6 +166,14 @@ def test_an_order_that_depends_on_the_size_and_where_it_changes(function):
     assert "up to 49 elements, then" in verdict(found)
 
 
+@pytest.mark.parametrize("limit", [3, 4, 5, 31, 32, 33, 63, 64])
+def test_the_count_at_which_it_changes_is_found_to_the_element(limit):
+    def function(x):
+        return in_order(x, [0, 1, 2] if x.shape[1] <= limit else [2, 1, 0])
+
+    assert [change.last for change in revealed(everywhere(function), 3, (2, 65)).changes] == [limit]
+
+
 def test_chunks_that_are_empty_are_no_other_order():
     """Five elements in four chunks of two, two, one and none."""
 
