@@ -92,6 +92,17 @@ def test_a_relabelling_of_all_chunks_is_found(seed):
     assert found == tuple(order)
 
 
+def test_what_is_found_does_rename_the_one_into_the_other():
+    """Of balanced trees, whose ranks all look alike one by one."""
+    pairs = (((0, 1), (2, 3)), ((4, 5), (6, 7)))
+    crossed = (((0, 4), (1, 5)), ((2, 6), (3, 7)))
+    for seed in range(8):
+        order = [int(x) for x in np.random.default_rng(seed).permutation(8)]
+        wanted = [renamed(of, order) for of in (pairs, crossed)]
+        found = relabelling([tree(pairs), tree(crossed)], wanted)
+        assert [renamed(of, found) for of in (pairs, crossed)] == wanted
+
+
 def test_one_permutation_must_fit_all_chunks():
     """Each chunk alone can be relabelled, both together cannot."""
     theirs = [tree(((0, 1), 2)), tree(((0, 1), 2))]
