@@ -308,6 +308,27 @@ def test_ranks_relabelled():
     assert named["ring"].relabelled == tuple(order)
 
 
+@pytest.mark.parametrize(
+    ("first", "name", "said"),
+    [
+        ("reduce", "chain", "reduce chain, then a broadcast"),
+        ("reduce_scatter", "pairwise", "reduce_scatter pairwise, then any all-gather"),
+    ],
+)
+def test_what_is_put_together_is_named(first, name, said):
+    """An all_reduce by a reduce and a broadcast, and by a reduce_scatter and an all_gather."""
+    size = 5
+    _, ask = running(first, name, size)
+
+    def both(call, inputs, shift=0):
+        parts = ask(Call(first, call.count // size if first != "reduce" else call.count), inputs)
+        whole = np.concatenate([part for part in parts if part is not None])
+        return [whole] * size
+
+    named = {each.said.partition(" (")[0]: each for each in revealed(both, size, (10,)).at[0].names}
+    assert named[said].how == "exactly"
+
+
 def test_a_ring_that_runs_the_other_way():
     """Rank r does what rank -r does, and so chunk c is made as chunk -c is."""
     size = 5
