@@ -8,6 +8,7 @@ import pytest
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.naming import HOW, names
+from refcoll.oracle.precision import widths
 from refcoll.oracle.reveal import reveal
 from refcoll.oracle.reveal_masks import DTYPES, MASKS, NoTree, counted, mask, tree_of
 from refcoll.oracle.reveal_orders import orders, tables
@@ -289,6 +290,14 @@ def test_accumulating_in_float32_is_told(name, dtype):
     found = revealed(ask, 4, dtype=dtype)
     assert f"kept in float32, and rounded once, to {dtype}" in verdict(found)
     assert found.holds
+
+
+def test_precision_is_the_least_of_all_elements_of_a_tree():
+    """Here every other element has its partial sums in float64."""
+    ask = everywhere(lambda x: np.where(np.arange(x.shape[1]) % 2, wide(x), forwards(x)))
+    call = Call("all_reduce", 6)
+    (tree,) = widths(ask, call, 4, orders(call, 4, tables(ask, call, 4))).values()
+    assert set(tree.values()) == {24}
 
 
 # ---- names -------------------------------------------------------------------------------
