@@ -292,9 +292,20 @@ def test_accumulating_in_float32_is_told(name, dtype):
     assert found.holds
 
 
-def test_precision_is_the_least_of_all_elements_of_a_tree():
-    """Here every other element has its partial sums in float64."""
-    ask = everywhere(lambda x: np.where(np.arange(x.shape[1]) % 2, wide(x), forwards(x)))
+def mixed_elements(call, inputs, shift=0):
+    """Every other element has its partial sums in float64."""
+    return everywhere(lambda x: np.where(np.arange(x.shape[1]) % 2, wide(x), forwards(x)))(
+        call, inputs
+    )
+
+
+def mixed_ranks(call, inputs, shift=0):
+    """Rank 0 has its partial sums in float64."""
+    return [*everywhere(wide)(call, inputs)[:1], *everywhere(forwards)(call, inputs)[1:]]
+
+
+@pytest.mark.parametrize("ask", [mixed_elements, mixed_ranks])
+def test_precision_is_the_least_that_a_tree_has_anywhere(ask):
     call = Call("all_reduce", 6)
     (tree,) = widths(ask, call, 4, orders(call, 4, tables(ask, call, 4))).values()
     assert set(tree.values()) == {24}
