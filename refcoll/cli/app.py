@@ -14,6 +14,7 @@ from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.list import list_algorithms
+from refcoll.cli.reveal import reveal
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
 from refcoll.cli.train import train
@@ -52,6 +53,7 @@ app.command()(soak)
 app.command()(train)
 app.command()(buckets)
 app.command()(vectors)
+app.command()(reveal)
 
 
 def main() -> None:
