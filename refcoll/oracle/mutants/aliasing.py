@@ -1,0 +1,131 @@
+"""Mutants that go wrong where buffers share memory, or write what is not theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refcoll.operators import Array
+from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
+
+
+class InPlaceOverwritten(Faulty):
+    """Builds the sum in the output, and adds the input last: in place it is gone by then
+    (open-mpi/ompi#9385)."""  # noqa: D205, D209
+
+    shows_at, says = ShowsAt("all_reduce", counts="any; in place"), "missing|twice|times"
+
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+        for by in range(1, self.size):
+            to, source = (self.rank + by) % self.size, (self.rank - by) % self.size
+            came = self.swap(x, to, source)
+            if by == 1:
+                out[:] = came
+            else:
+                self.merge(op, out, came)
+        self.merge(op, out, x)
+        self.finish(op, out)
+
+
+class WorksInTheInput(Faulty):
+    """Merges into the caller's input, and copies the result out."""
+
+    shows_at, says = ShowsAt("all_reduce", counts="any; out of place"), "input is not as it was"
+
+    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+        return x
+
+
+class InputsOfInnerRanks(Faulty):
+    """Ranks inside the tree merge into their inputs; the root does not."""
+
+    shows_at, says = ShowsAt("reduce"), "rank.*input is not as it was"
+
+    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+        return x if out is None else x.copy()
+
+
+class AliasedOutputs(Faulty):
+    """A list made by repeating one buffer: all blocks lie in the same place
+    (pytorch/pytorch#14632)."""  # noqa: D205, D209
+
+    shows_at, says = ShowsAt("all_gather"), "every block holds block"
+
+    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+        blocks = [np.empty(x.size, x.dtype)] * self.size
+        for other in range(self.size):
+            blocks[other][:] = x
+            for to in range(self.size):
+                if other == self.rank != to:
+                    self.wire.post(x, to)
+            if other != self.rank:
+                blocks[other][:] = self.receive(x, other)
+        out[:] = np.concatenate(blocks)
+
+
+class NcclInPlace(Faulty):
+    """In place the piece is put where it was in the buffer, as NCCL has it, not at the start
+    (pmodels/mpich#1594)."""  # noqa: D205, D209
+
+    shows_at, says = ShowsAt("reduce_scatter", counts="any; in place"), "NCCL"
+
+    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+        if np.may_share_memory(x, out):
+            out = self.chunks(x)[self.rank]
+        super().reduce_scatter(x, out, op)
+
+
+class GatherInPlaceFromStart(Faulty):
+    """In place it takes its own block from the start of the buffer."""
+
+    shows_at, says = ShowsAt("all_gather", counts="any; in place"), "not written|as it was"
+
+    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+        super().all_gather(out[: x.size] if np.may_share_memory(x, out) else x, out)
+
+
+class ScanReceivesOverInput(Faulty):
+    """Receives what comes before into the output, and adds the input to it."""
+
+    shows_at, says = ShowsAt("scan", counts="any; in place"), "missing|twice"
+
+    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+        if self.rank:
+            out[:] = self.receive(out, self.rank - 1)
+            self.merge(op, out, x)
+        else:
+            out[:] = x
+        if self.rank + 1 < self.size:
+            self.send(out, self.rank + 1)
+
+
+class InPlaceNotLoaded(Faulty):
+    """Copies the input to the output first, unless they are the same, and works on scratch
+    that only this copy fills."""  # noqa: D205, D209
+
+    shows_at, says = ShowsAt("all_reduce", counts="any; in place"), "zeros"
+
+    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+        work = np.zeros_like(x)
+        if out is not None and not np.may_share_memory(x, out):
+            work[:] = x
+        return work
+
+
+class AllToAllThroughOutput(Faulty):
+    """Sends from the output, where the blocks that came before lie already."""
+
+    shows_at, says = ShowsAt("all_to_all", size=5), "block|rank"
+
+    def all_to_all(self, x: Array, out: Array) -> None:  # noqa: D102
+        out[:] = x
+        blocks = self.chunks(out)
+        for by in range(1, self.size):
+            to, source = (self.rank + by) % self.size, (self.rank - by) % self.size
+            blocks[source][:] = self.swap(blocks[to], to, source)
+
+
+MUTANTS = mutants(
+    "aliasing", InPlaceOverwritten, WorksInTheInput, InputsOfInnerRanks, AliasedOutputs,
+    NcclInPlace, GatherInPlaceFromStart, ScanReceivesOverInput, InPlaceNotLoaded,
+    AllToAllThroughOutput,
+)  # fmt: skip
