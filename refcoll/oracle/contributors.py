@@ -1,6 +1,7 @@
 """Ask the implementation again, with inputs from which one can read who contributed what.
 
-For a sum rank r puts in B^r: the digits of the result count how often each rank is in it.
+For a sum rank r puts in B^r: the digits of the result count how often each rank is in it,
+from -2 (subtracted twice) to 5.
 With many ranks, or a narrow dtype, a few at a time, the others putting in 0.  For min, max and
 the like one rank at a time holds the value that must win.
 """
@@ -17,8 +18,9 @@ from refcoll.oracle.evidence import Evidence
 from refcoll.testing.values import dtype_named
 from refcoll.words import spans
 
-BASE = 4
-"""Up to three times, or more in the highest digit."""
+BASE = 8
+LEAST = -2
+"""Digits are LEAST ... LEAST + BASE - 1 times."""
 
 
 def contributed(e: Evidence) -> dict[int, str]:
@@ -66,7 +68,7 @@ def _digits(dtype: np.dtype[Any], average: bool, size: int) -> int:
         bits = 8 * dtype.itemsize - 2 if dtype.kind in "iu" else 23 if dtype.itemsize == 8 else 50
     if average:
         bits -= size.bit_length()
-    return max(1, min(bits // 2, 24))
+    return max(1, min(bits // 3, 16))
 
 
 def _decoded(result: Array, digits: int) -> list[Array]:
@@ -76,8 +78,9 @@ def _decoded(result: Array, digits: int) -> list[Array]:
     rest = np.rint(whole).astype(np.int64)
     rows = []
     for _ in range(digits - 1):
-        rows.append(rest % BASE)
-        rest //= BASE
+        digit = (rest - LEAST) % BASE + LEAST
+        rows.append(digit)
+        rest = (rest - digit) // BASE
     return [*rows, rest]
 
 
@@ -113,7 +116,10 @@ def _said(e: Evidence, rank: int, times: Array | None) -> str | None:
     assert times is not None
     members = _members(e, rank)
     right = np.array([[int(each in members)] for each in range(e.size)])
-    odd = np.flatnonzero((times != right).any(axis=0))
+    plausible = ((times >= LEAST) & (times < LEAST + BASE)).all(axis=0)
+    odd = np.flatnonzero((times != right).any(axis=0) & plausible)
+    if plausible.sum() < len(plausible) / 2:
+        return None  # these are no counts: something else is wrong
     groups: dict[str, list[int]] = {}
     for place in odd:
         groups.setdefault(_who(times[:, place], members), []).append(int(place))
@@ -130,17 +136,17 @@ def _members(e: Evidence, rank: int) -> Sequence[int]:
 def _who(times: Array, members: Sequence[int]) -> str:
     missing = [r for r in members if times[r] == 0]
     extra = [r for r in range(len(times)) if r not in members and times[r]]
+    if missing == [*members]:
+        return "nobody's contribution is there"
     said = [f"{_ranks(missing)} missing"] if missing else []
-    said += [
-        f"{_ranks([r])} {_TIMES.get(int(times[r]), f'{int(times[r])} times')}"
-        for r in members
-        if times[r] > 1
-    ]
+    for count in sorted({int(times[r]) for r in members} - {0, 1}):
+        ranks = [r for r in members if times[r] == count]
+        said.append(f"{_ranks(ranks)} {_TIMES.get(count, f'{count} times')}")
     said += [f"{_ranks(extra)} too many"] if extra else []
     return ", ".join(said)
 
 
-_TIMES = {2: "twice", 3: "three times"}
+_TIMES = {2: "twice", 3: "three times", -1: "with the opposite sign (subtracted)"}
 
 
 def _ranks(ranks: Sequence[int]) -> str:

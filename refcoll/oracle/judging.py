@@ -274,6 +274,7 @@ class _Trial:
             right,
             judge.gathered(self._runs[number - 1].output, call) if number else None,
             self._again,
+            [self._given, self._others][(number - 1) % 2] if number else None,
         )
         return diagnosed(evidence)
 
