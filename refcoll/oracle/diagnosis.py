@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from refcoll.operators import Array
 from refcoll.oracle.contributors import contributed
 from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.forms import FORMS
+from refcoll.oracle.forms import FORMS, not_a_bool
+from refcoll.oracle.guarded import poisoned
 from refcoll.oracle.leftovers import LEFTOVERS, stale_inputs
 from refcoll.oracle.losses import LOSSES, ROUNDINGS
 from refcoll.oracle.meanings import MEANINGS, infinities, nan_rules
@@ -25,7 +29,7 @@ __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 Hypothesis = Callable[[Evidence, int], str | None]
 
 MERGED: Sequence[Hypothesis] = (
-    nan_rules, infinities, *LEFTOVERS, *MOVEMENTS, *LOSSES, *MEANINGS, *FORMS,
+    not_a_bool, nan_rules, infinities, *LEFTOVERS, *MOVEMENTS, *LOSSES, *MEANINGS, *FORMS,
 )  # fmt: skip
 MOVED: Sequence[Hypothesis] = (*LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
 AT_LAST: Sequence[Hypothesis] = (stale_inputs, *ROUNDINGS, elsewhere)
@@ -34,22 +38,39 @@ AT_LAST: Sequence[Hypothesis] = (stale_inputs, *ROUNDINGS, elsewhere)
 
 def diagnosed(evidence: Evidence) -> str:
     """What explains the wrong elements of all ranks.  Collective: it may ask again."""
-    merges = evidence.call.op is not None
-    first = MERGED if merges else MOVED
-    said = {rank: _explained(evidence, rank, first) for rank in evidence.wrong}
-    if any(each is None for each in said.values()):
-        asked = contributed(evidence)  # on all ranks, whichever of them it is needed for
-        last = AT_LAST if merges else ()
-        said = {
-            rank: each or asked.get(rank) or _explained(evidence, rank, last) or _plain(evidence, rank)
-            for rank, each in said.items()
-        }
+    with np.errstate(all="ignore"):
+        said = _said(evidence)
     groups: dict[str, list[int]] = {}
     for rank, each in said.items():
-        groups.setdefault(str(each), []).append(rank)
+        groups.setdefault(each, []).append(rank)
     shown = [f"{_on(ranks, evidence)} {words}" for words, ranks in list(groups.items())[:4]]
     rest = len(groups) - len(shown)
     return "; ".join([*shown, f"and {rest} more"] if rest else shown)
+
+
+def _said(evidence: Evidence) -> dict[int, str]:
+    """By rank."""
+    apart = {rank: _unwritten_apart(evidence, rank) for rank in evidence.wrong}
+    rest = evidence.without({rank: places for rank, (_, places) in apart.items()})
+    merges = evidence.call.op is not None
+    said = {r: _explained(rest, r, MERGED if merges else MOVED) for r in rest.wrong}
+    if merges and None in said.values():
+        asked = contributed(rest)  # on all ranks, whichever of them it is needed for
+        said = {r: each or asked.get(r) or _explained(rest, r, AT_LAST) for r, each in said.items()}
+    words = {r: each or _plain(rest, r) for r, each in said.items()}
+    return {
+        rank: "; ".join(each for each in (first, words.get(rank)) if each)
+        for rank, (first, _) in apart.items()
+    }
+
+
+def _unwritten_apart(evidence: Evidence, rank: int) -> tuple[str | None, Array]:
+    """What was never written says nothing of why the rest is wrong."""
+    places = evidence.wrong[rank]
+    left = places[poisoned(evidence.got(rank)[places])]
+    if not len(left) or len(left) == len(places):
+        return None, left[:0]
+    return f"{evidence.where(left)} not written at all", left
 
 
 def _explained(evidence: Evidence, rank: int, hypotheses: Sequence[Hypothesis]) -> str | None:

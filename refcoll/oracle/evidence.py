@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,15 @@ class Evidence:
                 if len(places):
                     found[rank] = places
         return found
+
+    def without(self, places: dict[int, Array]) -> Evidence:
+        """The same, without these wrong elements, by rank."""
+        if not any(map(len, places.values())):
+            return self
+        other = replace(self)
+        left = {rank: np.setdiff1d(each, places[rank]) for rank, each in self.wrong.items()}
+        other.__dict__["wrong"] = {rank: each for rank, each in left.items() if len(each)}
+        return other
 
     def got(self, rank: int) -> Array:
         """What the rank has; it has something."""

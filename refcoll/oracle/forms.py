@@ -60,7 +60,9 @@ def not_a_bool(e: Evidence, rank: int) -> str | None:
     if got.dtype.kind != "b" or not (got.view(np.uint8) > 1).all():
         return None
     shown = sorted({int(each) for each in got.view(np.uint8)})
-    return f"{e.where(e.wrong[rank])}: bools that are neither 0 nor 1 but {shown[0]}: added as bytes"
+    return (
+        f"{e.where(e.wrong[rank])}: bools that are neither 0 nor 1 but {shown[0]}: added as bytes"
+    )
 
 
 def _same_bits(e: Evidence, rank: int, other: Array) -> bool:

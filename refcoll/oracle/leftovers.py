@@ -7,23 +7,38 @@ from itertools import chain
 
 import numpy as np
 
-from refcoll.operators import kind
+from refcoll.operators import Array, kind
 from refcoll.oracle.evidence import Evidence
 from refcoll.oracle.guarded import poison, poisoned
 from refcoll.oracle.truth import merged, merging
 
 
 def unwritten(e: Evidence, rank: int) -> str | None:
-    """The poison of before the call is still there."""
-    if not poisoned(e.got(rank)[e.wrong[rank]]).all():
+    """The poison of before the call is still there, but for some bytes of an element maybe."""
+    places = e.wrong[rank]
+    still = poisoned(e.got(rank)[places])
+    part = np.flatnonzero(~still)
+    if len(part) > 1 or not still.any() or not _partly(e, rank, places[part]):
         return None
-    return f"{e.where(e.wrong[rank])} not written at all{_tail(e, rank)}"
+    return f"{e.where(places)} not written at all{_tail(e, rank)}"
+
+
+def _partly(e: Evidence, rank: int, places: Array) -> bool:
+    """Whether each byte is the right one or poison."""
+    width = e.got(rank).dtype.itemsize
+    got, wanted = (
+        np.ascontiguousarray(x[places]).view(np.uint8).reshape(-1, width)
+        for x in (e.got(rank), e.wanted(rank))
+    )
+    return bool(((got == wanted) | (got == poison(e.got(rank).dtype))).all())
 
 
 def zeros(e: Evidence, rank: int) -> str | None:
     """Nothing but zeros, where that is wrong."""
     places = e.wrong[rank]
-    if (e.got(rank)[places] != 0).any() or len(places) < 2 or e.probe in ("tiny", "special"):
+    if len(places) < 2 or e.probe in ("tiny", "special"):
+        return None
+    if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).any():
         return None
     return f"zeros in {e.where(places)}{_tail(e, rank)}"
 
@@ -56,7 +71,9 @@ def stale_inputs(e: Evidence, rank: int) -> str | None:
         mixed[old] = then[old]
         if e.equal(rank, merged(str(e.call.op), mixed)):
             named = ", ".join(map(str, old))
-            return f"{e.where(e.wrong[rank])}: the input of rank {named} is that of the previous call"
+            return (
+                f"{e.where(e.wrong[rank])}: the input of rank {named} is that of the previous call"
+            )
     return None
 
 
@@ -70,7 +87,7 @@ def onto_poison(e: Evidence, rank: int) -> str | None:
         return f"{said}: NaN, which no input holds" if (got != got)[places].all() else None
     if got.dtype.kind == "b":
         return None
-    held = np.full(got.dtype.itemsize, poison(got.dtype), np.uint8).view(got.dtype)
+    held = poison(got.dtype).view(got.dtype)
     return f"{said} and added to" if e.equal(rank, wanted + held) else None
 
 

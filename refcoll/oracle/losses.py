@@ -59,14 +59,25 @@ def imprecise(e: Evidence, rank: int) -> str | None:
     got = e.got(rank)[places].astype(np.float64)
     exact, scale = _exact_and_scale(e.call.op, parts[:, places])
     for name in _NARROWER.get(parts.dtype.name, ()):
-        if _rounded_in(dtype_named(name), got, exact, scale, len(parts)):
-            off = np.abs(got - exact) / np.where(scale == 0, 1, scale)
-            worst = float(np.max(off[np.isfinite(off)], initial=0))
-            return (
-                f"{e.where(places)}: accumulated in {name}, not {parts.dtype.name}: off by up to "
-                f"{worst:.1e} of the sum of magnitudes"
-            )
+        dtype = dtype_named(name)
+        near, beyond = _rounded_in(dtype, got, exact, scale, len(parts))
+        if not (near | beyond).all():
+            continue
+        if not near.any():
+            return f"{e.where(places)}: beyond the range of {name}, in which it was kept"
+        off = np.abs(got - exact) / np.where(scale == 0, 1, scale)
+        worst = f"off by up to {np.max(off[near]):.1e} of the sum of magnitudes"
+        if e.probe == "rough" or _are_numbers_of(dtype, got):
+            return f"{e.where(places)}: accumulated in {name}, not {parts.dtype.name}: {worst}"
+        return (
+            f"{e.where(places)}: rounded on the way, as to {name} or with a common scale: {worst}"
+        )
     return None
+
+
+def _are_numbers_of(dtype: np.dtype[Any], values: Array) -> bool:
+    with np.errstate(all="ignore"):
+        return bool((values.astype(dtype).astype(values.dtype) == values).mean() > 0.9)
 
 
 _NARROWER = {
@@ -79,11 +90,9 @@ _NARROWER = {
 
 def _rounded_in(
     dtype: np.dtype[Any], got: Array, exact: Array, scale: Array, ranks: int
-) -> bool:  # fmt: skip
-    """Whether rounding each input and each partial sum to the dtype explains all errors.
-
-    Beyond its range anything is explained; below it, half a subnormal each time.
-    """
+) -> tuple[Array, Array]:
+    """Where rounding each input and each partial sum to the dtype explains the error, and where
+    its range does: half a subnormal each time is lost below, anything above."""  # noqa: D205, D209
     import ml_dtypes
 
     info = ml_dtypes.finfo(dtype)
@@ -91,7 +100,7 @@ def _rounded_in(
     with np.errstate(all="ignore"):
         near = np.abs(got - exact) <= roundings(dtype, 2 * ranks) * scale + ranks * least
     beyond = (scale >= most / 2) & (~np.isfinite(got) | (np.abs(got) >= most / 2))
-    return bool((near | beyond).all() and near.any())
+    return near, beyond
 
 
 def common_scale(e: Evidence, rank: int) -> str | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.places import CUTS
 
 
 def other_piece(e: Evidence, rank: int) -> str | None:
@@ -37,12 +38,8 @@ def moved_blocks(e: Evidence, rank: int) -> str | None:
     """The right blocks in a wrong order, or the same block in several places."""
     wanted = e.wanted(rank)
     many = e.call.collective in ("all_gather", "gather", "all_to_all")
-    if e.size < 2 or wanted.size % e.size or not wanted.size:
-        return None
-    blocks = wanted.reshape(e.size, -1)
-    found = [_source(block, blocks) for block in e.got(rank).reshape(e.size, -1)]
-    sources = [each for each in found if each is not None]
-    if len(sources) < e.size or sources == [*range(e.size)]:
+    sources = _sources(e.got(rank), wanted, e.size)
+    if sources is None:
         return None
     what = "block" if many else "chunk"
     if len({*sources}) == 1 and e.size > 2:
@@ -55,9 +52,30 @@ def moved_blocks(e: Evidence, rank: int) -> str | None:
     return f"{what}s in a wrong place: {said}"
 
 
-def _source(block: Array, blocks: Array) -> int | None:
-    equal = [i for i, each in enumerate(blocks) if each.tobytes() == block.tobytes()]
-    return equal[0] if equal else None
+def _sources(got: Array, wanted: Array, size: int) -> list[int] | None:
+    """Of each of N chunks of the result, which right chunk it holds; None if that is not so.
+
+    A chunk may be an element longer than what it holds.
+    """
+    if size < 2 or wanted.size < size:
+        return None
+    for cut in CUTS:
+        bounds = cut(wanted.size, size)
+        pieces = [slice(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
+        found = [_source(got[piece], [wanted[each] for each in pieces]) for piece in pieces]
+        sources = [each for each in found if each is not None]
+        if len(sources) == size and sources != [*range(size)]:
+            return sources
+    return None
+
+
+def _source(piece: Array, pieces: Sequence[Array]) -> int | None:
+    for index, each in enumerate(pieces):
+        common = min(piece.size, each.size)
+        longer = piece.size - common
+        if longer < 2 and common > longer and _bits(piece[:common]) == _bits(each[:common]):
+            return index
+    return None
 
 
 def whose_block(e: Evidence, rank: int) -> str | None:

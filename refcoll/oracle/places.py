@@ -32,7 +32,7 @@ def where(places: Sequence[int], total: int, size: int) -> str:
 def _chunk(places: Sequence[int], total: int, size: int) -> str | None:
     for name, bounds in _layouts(total, size):
         indices = _whole(places, bounds)
-        if indices:
+        if indices and _full(indices, bounds):
             plural = "s" if len(indices) > 1 else ""
             kind, _, rest = name.partition(" ")
             return f"{kind}{plural} {spans(indices, 4)} {rest}"
@@ -47,7 +47,7 @@ def _layouts(total: int, size: int) -> Iterator[tuple[str, Bounds]]:
     for chunks, algorithm in wanted:
         if chunks == 1 or (chunks != size and total < 4 * chunks):
             continue
-        for cut in _CUTS:
+        for cut in CUTS:
             yield f"chunk of {chunks}, as in {algorithm}", cut(total, chunks)
     for exponent in range(20, 3, -1):
         length = 1 << exponent
@@ -73,9 +73,15 @@ def _rounded_up(total: int, chunks: int) -> Bounds:
     return [min(total, length * index) for index in range(chunks + 1)]
 
 
-_CUTS: Sequence[Callable[[int, int], Bounds]] = (
+CUTS: Sequence[Callable[[int, int], Bounds]] = (
     _remainder_first, _spread, _rounded_up, _remainder_last,
 )  # fmt: skip
+
+
+def _full(indices: Sequence[int], bounds: Bounds) -> bool:
+    """Whether there is more than a short piece at the end."""
+    longest = max(end - first for first, end in zip(bounds, bounds[1:], strict=False))
+    return any(bounds[index + 1] - bounds[index] >= longest - 1 for index in indices)
 
 
 def _whole(places: Sequence[int], bounds: Bounds) -> list[int] | None:

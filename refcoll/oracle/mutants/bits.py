@@ -109,7 +109,7 @@ class OrderByAlignment(_GathersAll):
     """The vector code, for aligned memory, merges from the other end."""
 
     shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("sum",))
-    says = "other bits"
+    says = "other bits one element further from an aligned address"
 
     def order(self, out: Array) -> list[int]:  # noqa: D102
         forward = list(range(self.size))

@@ -60,13 +60,13 @@ class CopiesInSecondSegment(Faulty):
             super().all_reduce(x[first : first + 512], out[first : first + 512], op)
 
     def around(self, chunks: Sequence[Array], op: str) -> None:  # noqa: D102
-        before = chunks[self.owned()].copy()
-        if not self._later:
-            super().around(chunks, op)
-            return
-        chunks[self.owned()][:] = 0
         super().around(chunks, op)
-        del before
+        if self._later:
+            chunks[self.owned()][:] = self._last
+
+    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+        self._last = right
+        super().merge(op, left, right)
 
 
 class VectorRemainder(Faulty):

@@ -39,9 +39,9 @@ class CopiesTooMuchAlone(Faulty):
     shows_at, says = ShowsAt("reduce_scatter", size=1), "behind the end"
 
     def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
-        super().reduce_scatter(x, out, op)
         if self.size == 1:
             padded(out, 1)[:] = padded(x, 1)
+        super().reduce_scatter(x, out, op)
 
 
 class LastElementNotStored(Faulty):

@@ -66,7 +66,7 @@ class UninitialisedPadding(Faulty):
     def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
         work = x.copy()
         if x.size % 4:
-            garbage = np.full(x.itemsize, poison(x.dtype), np.uint8).view(x.dtype)
+            garbage = poison(x.dtype).view(x.dtype)
             self.merge("sum", work[-1:], garbage)
         return work
 
@@ -87,7 +87,10 @@ class MixedCalls(Faulty):
     """A message more than is received is sent in each call: later calls get earlier ones'
     (as in open-mpi/ompi#2427, where two calls share a tag)."""  # noqa: D205, D209
 
-    shows_at, says = ShowsAt("scan"), "previous call|finished|bytes"
+    shows_at, says = ShowsAt("scan"), "input of rank .* is that of the previous call"
+
+    def send(self, values: Array, to: int) -> None:  # noqa: D102
+        self.wire.post(values, to)
 
     def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
         super().scan(x, out, op)

@@ -40,7 +40,7 @@ class Float16PerHop(_Through):
     """float32 travels as float16."""
 
     shows_at = ShowsAt("reduce_scatter", dtypes=("float32",), operators=("sum",))
-    says, through = "accumulated in float16|float16", "float16"
+    says, through = "(accumulated in|range of) float16", "float16"
 
 
 class Float32ForFloat64(_Through):

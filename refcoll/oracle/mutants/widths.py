@@ -24,7 +24,10 @@ class NarrowOffsets(Faulty):
     """Offsets of blocks are kept in a narrow signed integer
     (open-mpi/ompi#10094, with 2^31)."""  # noqa: D205, D209
 
-    shows_at, says = ShowsAt("gather", counts="N count > 1023"), "block|not written"
+    shows_at, says = (
+        ShowsAt("gather", counts="N count > 1023"),
+        "block.*not written|not written.*block",
+    )
 
     def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
         whole = None if out is None else np.empty_like(out)
@@ -85,7 +88,7 @@ class SixteenBitIndex(Faulty):
     """Elements are numbered in a narrow unsigned integer: later ones overwrite the first."""
 
     shows_at = ShowsAt("reduce_scatter", counts="more than 1024")
-    says = "not written|tail"
+    says = "element 1024 not written"
 
     def store(self, values: Array, out: Array) -> None:  # noqa: D102
         out[np.arange(values.size) % (1 << (BITS - 1))] = values
