@@ -38,7 +38,7 @@ def zeros(e: Evidence, rank: int) -> str | None:
     places = e.wrong[rank]
     if len(places) < 2 or e.probe in ("tiny", "special"):
         return None
-    if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).any():
+    if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).all():
         return None
     return f"zeros in {e.where(places)}{_tail(e, rank)}"
 

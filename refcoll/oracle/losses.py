@@ -58,7 +58,8 @@ def imprecise(e: Evidence, rank: int) -> str | None:
         return None
     got = e.got(rank)[places].astype(np.float64)
     exact, scale = _exact_and_scale(e.call.op, parts[:, places])
-    for name in _NARROWER.get(parts.dtype.name, ()):
+    names = _NARROWER.get(parts.dtype.name, ())
+    for name in sorted(names, key=lambda name: not _are_numbers_of(dtype_named(name), got)):
         dtype = dtype_named(name)
         near, beyond = _rounded_in(dtype, got, exact, scale, len(parts))
         if not (near | beyond).all():

@@ -114,14 +114,33 @@ def nan_rules(e: Evidence, rank: int) -> str | None:
     said, op = e.where(places), str(e.call.op)
     if op not in ("min", "max"):
         return f"{said}: {named} is lost"
-    if (e.got(rank)[places] != e.got(rank)[places]).all():
-        return f"{said}: {op.upper()} gives NaN for {named}, and ignores it on others"
-    if e.equal(rank, ignoring_nan(op, parts)):
-        return f"{said}: {op.upper()} ignored {named}, and propagates it from others"
-    return (
-        f"{said}: with {named} {op.upper()} gives neither NaN nor the {_NAMES[op]} of the others: "
-        "the comparison depends on the order"
+    return f"{said}: {op.upper()} depends on the order of operands: {_nan_by_rank(e, rank)}"
+
+
+def _nan_by_rank(e: Evidence, rank: int) -> str:
+    """What became of each rank's NaN, in all elements that have just that one.
+
+    ``a < b ? a : b`` gives b where either is NaN: the NaN or, worse, what comes after it alone.
+    """
+    parts, got = e.parts(rank), e.got(rank)
+    nan, lost = parts != parts, ignoring_nan(str(e.call.op), parts)
+    fates: dict[str, list[int]] = {}
+    for holder in range(len(parts)):
+        alone = nan[holder] & (nan.sum(axis=0) == 1)
+        ignored, through = (got == lost)[alone], (got != got)[alone]
+        other = ~(through | ignored)
+        said = [
+            name for name, of in zip(_FATES, (through, ignored, other), strict=True) if of.any()
+        ]
+        if said:
+            fates.setdefault(" or ".join(said), []).append(holder)
+    return "; ".join(
+        f"a NaN on rank{'s' if len(ranks) > 1 else ''} {spans(ranks)} {fate}"
+        for fate, ranks in fates.items()
     )
+
+
+_FATES = ("comes through", "is ignored", "hides other ranks' values")
 
 
 def infinities(e: Evidence, rank: int) -> str | None:

@@ -99,6 +99,8 @@ def whose_block(e: Evidence, rank: int) -> str | None:
 
 def permuted(e: Evidence, rank: int) -> str | None:
     """The right values in other elements."""
+    if len(e.wrong[rank]) < 2:
+        return None
     for said, other in _permutations(e.wanted(rank), e.size, e.call.count):
         if e.equal(rank, other):
             return f"{e.where(e.wrong[rank])}: {said}"

@@ -8,30 +8,8 @@ Each is a right implementation (``sound.Sound``) in which the mechanism of a fau
 one method.  ``score`` says how many of them the oracle finds, and what simpler checks would.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from refcoll.oracle.mutants import (
-    aliasing,
-    bits,
-    contributions,
-    ending,
-    guards,
-    layout,
-    mapping,
-    memory,
-    operations,
-    partition,
-    precision,
-    widths,
-)
+from refcoll.oracle.mutants.catalogue import MUTANTS
 from refcoll.oracle.mutants.mutant import Mutant, ShowsAt
+from refcoll.oracle.mutants.scoring import Score, ScoreRow, score
 
-_CLASSES = (
-    partition, mapping, contributions, aliasing, guards, widths, operations, precision, layout,
-    memory, bits, ending,
-)  # fmt: skip
-
-MUTANTS: Sequence[Mutant] = tuple(mutant for each in _CLASSES for mutant in each.MUTANTS)
-__all__ = ["MUTANTS", "Mutant", "ShowsAt"]
+__all__ = ["MUTANTS", "Mutant", "Score", "ScoreRow", "ShowsAt", "score"]

@@ -14,7 +14,7 @@ class SendsFirst(Faulty):
     """All ranks send, then receive: it works while messages are buffered, up to 1 KiB
     (open-mpi/ompi#1669)."""  # noqa: D205, D209
 
-    shows_at, says = ShowsAt("all_gather", counts="more than 256"), "did not return"
+    shows_at, says = ShowsAt("all_gather", hangs=True, counts="more than 256"), "did not return"
 
     def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:  # noqa: D102
         like = values if count is None else np.empty(count, values.dtype)
@@ -28,7 +28,7 @@ class SendsFirst(Faulty):
 class ReturnsEarly(Faulty):
     """A rank whose chunk is empty has nothing to do, and returns: its neighbours wait."""
 
-    shows_at, says = ShowsAt("all_reduce", counts="fewer than N"), "did not return"
+    shows_at, says = ShowsAt("all_reduce", hangs=True, counts="fewer than N"), "did not return"
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
         if self.chunks(x)[self.rank].size or x.size == 0:
@@ -38,7 +38,7 @@ class ReturnsEarly(Faulty):
 class RaisesOnOneRank(Faulty):
     """One rank raises, the others wait (chainer/chainermn#236)."""
 
-    shows_at, says = ShowsAt("all_reduce"), "^rank 1: raised TypeError"
+    shows_at, says = ShowsAt("all_reduce", hangs=True), "^rank 1: raised TypeError"
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
         if self.rank == 1 and x.size:
@@ -49,7 +49,7 @@ class RaisesOnOneRank(Faulty):
 class RefusesOnOneRank(Faulty):
     """One rank does not support the dtype, and says so to nobody."""
 
-    shows_at, says = ShowsAt("broadcast"), "^rank 2: refused"
+    shows_at, says = ShowsAt("broadcast", hangs=True), "^rank 2: refused"
 
     def broadcast(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
         if self.rank == 2 and out.size:
@@ -70,7 +70,10 @@ class NothingToGather(Faulty):
 class PeersNotRotated(Faulty):
     """The tree is turned to the root, the peers in it are not: ranks wait for the wrong ones."""
 
-    shows_at, says = ShowsAt("reduce", size=3, counts="any; root not 0"), "did not return"
+    shows_at, says = (
+        ShowsAt("reduce", hangs=True, size=3, counts="any; root not 0"),
+        "did not return",
+    )
 
     def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:  # noqa: D102
         work = self.load(x, out)
@@ -89,7 +92,7 @@ class PeersNotRotated(Faulty):
 class EmptyNotSent(Faulty):
     """Empty blocks are not sent by the root, but waited for by the others."""
 
-    shows_at, says = ShowsAt("scatter", counts="0"), "did not return"
+    shows_at, says = ShowsAt("scatter", hangs=True, counts="0"), "did not return"
 
     def send(self, values: Array, to: int) -> None:  # noqa: D102
         if values.size:
@@ -99,7 +102,7 @@ class EmptyNotSent(Faulty):
 class AlternatingDeadlock(Faulty):
     """Even ranks send first, odd ones receive first: two even ones wait for each other."""
 
-    shows_at, says = ShowsAt("all_to_all"), "did not return"
+    shows_at, says = ShowsAt("all_to_all", hangs=True), "did not return"
 
     def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:  # noqa: D102
         if self.rank % 2 == 0:
@@ -113,7 +116,7 @@ class AlternatingDeadlock(Faulty):
 class OtherCount(Faulty):
     """The last rank rounds its count down to a multiple of two (as in NVIDIA/nccl#1394)."""
 
-    shows_at, says = ShowsAt("reduce", counts="odd"), "bytes"
+    shows_at, says = ShowsAt("reduce", hangs=True, counts="odd"), "bytes"
 
     def load(self, x: Array, out: Any) -> Array:  # noqa: D102
         work = super().load(x, out)

@@ -26,6 +26,12 @@ class ShowsAt:
     """Which lengths, in words."""
     dtypes: Sequence[str] = USUAL
     operators: Sequence[str] | None = None
+    hangs: bool = False
+
+    @property
+    def timeout(self) -> float:
+        """Seconds: short where a rank waits for ever, since that must be waited for."""
+        return 0.3 if self.hangs else 30.0
 
     def calls(self) -> Iterator[Call]:
         """The calls of the usual list that it is worth being judged by."""
