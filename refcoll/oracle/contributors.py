@@ -66,7 +66,8 @@ def _times(result: Array) -> Array:
 
 
 def _won(result: Array, plain: int) -> Array:
-    return np.real(result != np.asarray(plain, result.dtype)).astype(np.int64)
+    won: Array = (result != np.asarray(plain, result.dtype)).astype(np.int64)
+    return won
 
 
 _WINNERS = {
@@ -80,7 +81,7 @@ def _said(e: Evidence, rank: int, times: Array | None) -> str | None:
     assert times is not None
     members = _members(e, rank)
     right = np.array([[int(each in members)] for each in range(e.size)])
-    plausible = (np.abs(times) <= MOST).all(axis=0)
+    plausible = np.asarray((np.abs(times) <= MOST).all(axis=0))
     odd = np.flatnonzero((times != right).any(axis=0) & plausible)
     odd = np.intersect1d(odd, e.wrong.get(rank, odd))
     if plausible.sum() < len(plausible) / 2:

@@ -23,7 +23,7 @@ def failed(error: Exception) -> str:
 
 def ended(statuses: Sequence[str]) -> str:
     """In words, from all ranks' statuses: first what was raised or refused, by whom; then who
-    did not return, with what one of them says; then who did."""  # noqa: D205, D209
+    did not return, with what one of them says; then who did."""
     groups: dict[str, list[int]] = {}
     for rank, status in enumerate(statuses):
         waits = status.startswith("did not return")

@@ -93,10 +93,10 @@ def _rounded_in(
     dtype: np.dtype[Any], got: Array, exact: Array, scale: Array, ranks: int
 ) -> tuple[Array, Array]:
     """Where rounding each input and each partial sum to the dtype explains the error, and where
-    its range does: half a subnormal each time is lost below, anything above."""  # noqa: D205, D209
+    its range does: half a subnormal each time is lost below, anything above."""
     import ml_dtypes
 
-    info = ml_dtypes.finfo(dtype)
+    info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     least, most = float(info.smallest_subnormal), float(info.max)
     with np.errstate(all="ignore"):
         near = np.abs(got - exact) <= roundings(dtype, 2 * ranks) * scale + ranks * least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _sources(got: Array, wanted: Array, size: int) -> list[int] | None:
         return None
     for cut in CUTS:
         bounds = cut(wanted.size, size)
-        pieces = [slice(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
+        pieces = [slice(*pair) for pair in pairwise(bounds)]
         found = [_source(got[piece], [wanted[each] for each in pieces]) for piece in pieces]
         sources = [each for each in found if each is not None]
         if len(sources) == size and sources != [*range(size)]:
@@ -141,7 +142,7 @@ def elsewhere(e: Evidence, rank: int) -> str | None:
     pieces = [right.wanted for right in e.truths if right is not None]
     many = e.call.collective in ("reduce_scatter", "scatter")
     whole = np.concatenate(pieces) if many else e.wanted(rank)
-    values, firsts, times = np.unique(whole, return_index=True, return_counts=True)
+    values, firsts = np.unique(whole, return_index=True)
     if len(values) < 8 or len(values) < 0.9 * whole.size:
         return None
     at = {value.tobytes(): int(first) for value, first in zip(values, firsts, strict=True)}

@@ -12,6 +12,7 @@ Chunks are named only where the elements are whole ones of a layout that algorit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from refcoll.chunks import balanced
 from refcoll.words import spans
@@ -80,14 +81,14 @@ CUTS: Sequence[Callable[[int, int], Bounds]] = (
 
 def _full(indices: Sequence[int], bounds: Bounds) -> bool:
     """Whether there is more than a short piece at the end."""
-    longest = max(end - first for first, end in zip(bounds, bounds[1:], strict=False))
+    longest = max(end - first for first, end in pairwise(bounds))
     return any(bounds[index + 1] - bounds[index] >= longest - 1 for index in indices)
 
 
 def _whole(places: Sequence[int], bounds: Bounds) -> list[int] | None:
     """The chunks that the places are, if they are whole ones."""
     wrong, found = set(places), []
-    for index, (first, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for index, (first, end) in enumerate(pairwise(bounds)):
         inside = len(wrong.intersection(range(first, end))) if first < end else 0
         if inside == 0:
             continue

@@ -10,11 +10,11 @@ from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 class InPlaceOverwritten(Faulty):
     """Builds the sum in the output, and adds the input last: in place it is gone by then
-    (open-mpi/ompi#9385)."""  # noqa: D205, D209
+    (open-mpi/ompi#9385)."""
 
     shows_at, says = ShowsAt("all_reduce", counts="any; in place"), "missing, rank 0 8 times"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         if self.rank:
             out[:] = self.receive(x, self.rank - 1)
             self.merge(op, out, x)
@@ -31,7 +31,7 @@ class WorksInTheInput(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", counts="any; out of place"), "input is not as it was"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         return x
 
 
@@ -40,17 +40,17 @@ class InputsOfInnerRanks(Faulty):
 
     shows_at, says = ShowsAt("reduce"), "rank.*input is not as it was"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         return x if out is None else x.copy()
 
 
 class AliasedOutputs(Faulty):
     """A list made by repeating one buffer: all blocks lie in the same place
-    (pytorch/pytorch#14632)."""  # noqa: D205, D209
+    (pytorch/pytorch#14632)."""
 
     shows_at, says = ShowsAt("all_gather"), "every block holds block"
 
-    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_gather(self, x: Array, out: Array) -> None:
         blocks = [np.empty(x.size, x.dtype)] * self.size
         for other in range(self.size):
             blocks[other][:] = x
@@ -64,11 +64,11 @@ class AliasedOutputs(Faulty):
 
 class NcclInPlace(Faulty):
     """In place the piece is put where it was in the buffer, as NCCL has it, not at the start
-    (pmodels/mpich#1594)."""  # noqa: D205, D209
+    (pmodels/mpich#1594)."""
 
     shows_at, says = ShowsAt("reduce_scatter", counts="any; in place"), "NCCL"
 
-    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:
         if np.may_share_memory(x, out):
             out = self.chunks(x)[self.rank]
         super().reduce_scatter(x, out, op)
@@ -79,7 +79,7 @@ class GatherInPlaceFromStart(Faulty):
 
     shows_at, says = ShowsAt("all_gather", counts="any; in place"), "not written|as it was"
 
-    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_gather(self, x: Array, out: Array) -> None:
         super().all_gather(out[: x.size] if np.may_share_memory(x, out) else x, out)
 
 
@@ -88,7 +88,7 @@ class ScanReceivesOverInput(Faulty):
 
     shows_at, says = ShowsAt("scan", counts="any; in place"), "missing|twice"
 
-    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def scan(self, x: Array, out: Array, op: str) -> None:
         if self.rank:
             out[:] = self.receive(out, self.rank - 1)
             self.merge(op, out, x)
@@ -100,11 +100,11 @@ class ScanReceivesOverInput(Faulty):
 
 class InPlaceNotLoaded(Faulty):
     """Copies the input to the output first, unless they are the same, and works on scratch
-    that only this copy fills."""  # noqa: D205, D209
+    that only this copy fills."""
 
     shows_at, says = ShowsAt("all_reduce", counts="any; in place"), "zeros"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         work = np.zeros_like(x)
         if out is not None and not np.may_share_memory(x, out):
             work[:] = x
@@ -116,7 +116,7 @@ class AllToAllThroughOutput(Faulty):
 
     shows_at, says = ShowsAt("all_to_all", size=5), "block|rank"
 
-    def all_to_all(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_to_all(self, x: Array, out: Array) -> None:
         out[:] = x
         blocks = self.chunks(out)
         for by in range(1, self.size):

@@ -18,7 +18,7 @@ class _GathersAll(Faulty):
         """Ranks, as they are merged."""
         return list(range(self.size))
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         whole = np.empty(x.size * self.size, x.dtype)
         self.all_blocks(x, whole)
         blocks = self.chunks(whole)
@@ -42,7 +42,7 @@ class OwnFirst(_GathersAll):
     shows_at = ShowsAt("all_reduce", dtypes=FLOATS, operators=("sum",))
     says = "not the same bits"
 
-    def order(self, out: Array) -> list[int]:  # noqa: D102
+    def order(self, out: Array) -> list[int]:
         return [(self.rank + by) % self.size for by in range(self.size)]
 
 
@@ -52,7 +52,7 @@ class OneRankWider(_GathersAll):
     shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("sum",))
     says = "not the same bits"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         if self.rank or op != "sum":
             super().all_reduce(x, out, op)
             return
@@ -67,7 +67,7 @@ class ReciprocalOnOneRank(Faulty):
     shows_at = ShowsAt("all_reduce", size=3, dtypes=FLOATS, operators=("avg",))
     says = "not the same bits"
 
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
+    def finish(self, op: str, values: Array) -> None:
         if op == "avg" and self.rank == self.size - 1:
             values *= values.dtype.type(1 / self.size)
         else:
@@ -80,10 +80,10 @@ class SignOfZero(_GathersAll):
     shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("min", "max"))
     says = "not the same bits"
 
-    def order(self, out: Array) -> list[int]:  # noqa: D102
+    def order(self, out: Array) -> list[int]:
         return [(self.rank + by) % self.size for by in range(self.size)]
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         with np.errstate(all="ignore"):
             other = (right < left) if op == "min" else (right > left)
             left[:] = np.where(other | (right != right), right, left)
@@ -91,7 +91,7 @@ class SignOfZero(_GathersAll):
 
 class OrderOfArrival(_GathersAll):
     """Inputs are merged as they come, another rank's first in each call
-    (as NVIDIA/nccl#1497 in a switch)."""  # noqa: D205, D209
+    (as NVIDIA/nccl#1497 in a switch)."""
 
     shows_at = ShowsAt("all_reduce", dtypes=FLOATS, operators=("sum",))
     says = "other bits"
@@ -100,7 +100,7 @@ class OrderOfArrival(_GathersAll):
         super().__init__(comm)
         self._calls = 0
 
-    def order(self, out: Array) -> list[int]:  # noqa: D102
+    def order(self, out: Array) -> list[int]:
         self._calls += 1
         return [(self._calls + by) % self.size for by in range(self.size)]
 
@@ -111,7 +111,7 @@ class OrderByAlignment(_GathersAll):
     shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("sum",))
     says = "other bits one element further from an aligned address"
 
-    def order(self, out: Array) -> list[int]:  # noqa: D102
+    def order(self, out: Array) -> list[int]:
         forward = list(range(self.size))
         return forward if out.ctypes.data % 16 == 0 else forward[::-1]
 
@@ -126,7 +126,7 @@ class ScatterOrderOfArrival(Faulty):
         super().__init__(comm)
         self._calls = 0
 
-    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:
         self._calls += 1
         step = 1 if self._calls % 3 == 1 else -1
         work = self.load(x, out)

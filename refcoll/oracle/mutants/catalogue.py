@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from refcoll.oracle.mutants import (
     aliasing,
+    averages,
     bits,
     contributions,
     ending,
@@ -21,8 +22,8 @@ from refcoll.oracle.mutants import (
 from refcoll.oracle.mutants.mutant import Mutant
 
 _CLASSES = (
-    partition, mapping, contributions, aliasing, guards, widths, operations, precision, layout,
-    memory, bits, ending,
+    partition, mapping, contributions, aliasing, guards, widths, averages, operations, precision,
+    layout, memory, bits, ending,
 )  # fmt: skip
 
 MUTANTS: Sequence[Mutant] = tuple(mutant for each in _CLASSES for mutant in each.MUTANTS)

@@ -13,7 +13,7 @@ class RingStopsEarly(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "missing"
 
-    def around(self, chunks: Sequence[Array], op: str) -> None:  # noqa: D102
+    def around(self, chunks: Sequence[Array], op: str) -> None:
         ahead, behind = (self.rank + 1) % self.size, (self.rank - 1) % self.size
         for step in range(1, self.size - 1):
             sent = chunks[(self.owned() - step - 1) % self.size]
@@ -26,7 +26,7 @@ class OwnTwice(Faulty):
 
     shows_at, says = ShowsAt("reduce"), "twice"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         work = super().load(x, out)
         if self.rank == self.size - 1:
             self.merge("sum", work, x)
@@ -38,7 +38,7 @@ class SamePartnerTwice(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "missing.*twice|twice.*missing"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         work = self.load(x, out)
         for _ in range((self.size - 1).bit_length()):
             partner = self.rank ^ 1
@@ -50,21 +50,21 @@ class SamePartnerTwice(Faulty):
 
 class CopiesInSecondSegment(Faulty):
     """Long vectors are piped in segments of 512; from the second on the last step of the ring
-    copies where it should merge."""  # noqa: D205, D209
+    copies where it should merge."""
 
     shows_at, says = ShowsAt("all_reduce", counts="more than 512"), "missing"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         for first in range(0, max(x.size, 1), 512):
             self._later = first > 0
             super().all_reduce(x[first : first + 512], out[first : first + 512], op)
 
-    def around(self, chunks: Sequence[Array], op: str) -> None:  # noqa: D102
+    def around(self, chunks: Sequence[Array], op: str) -> None:
         super().around(chunks, op)
         if self._later:
             chunks[self.owned()][:] = self._last
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         self._last = right
         super().merge(op, left, right)
 
@@ -74,7 +74,7 @@ class VectorRemainder(Faulty):
 
     shows_at, says = ShowsAt("reduce", counts="no multiple of 8"), "own input|missing"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         whole = left.size // 8 * 8
         super().merge(op, left[:whole], right[:whole])
 
@@ -84,7 +84,7 @@ class RetriedMessage(Faulty):
 
     shows_at, says = ShowsAt("reduce", counts="more than 256"), "rank.* twice"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op, left, right)
         if right.nbytes > 1024 and self.rank == self.size - 2:
             super().merge(op, left, right)
@@ -95,7 +95,7 @@ class RootForgetsItself(Faulty):
 
     shows_at, says = ShowsAt("reduce"), "rank 0 missing"
 
-    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:  # noqa: D102
+    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:
         if out is None:
             self.send(x, root)
             return
@@ -112,7 +112,7 @@ class OneChunkDoubled(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), r"rank 1 twice.*chunk 0 of 4"
 
-    def around(self, chunks: Sequence[Array], op: str) -> None:  # noqa: D102
+    def around(self, chunks: Sequence[Array], op: str) -> None:
         if self.rank == 1:
             self.merge("sum" if op == "avg" else op, chunks[0], chunks[0].copy())
         super().around(chunks, op)
@@ -123,7 +123,7 @@ class OneElementLost(Faulty):
 
     shows_at, says = ShowsAt("reduce_scatter"), "rank 2 missing in (the one )?element"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         work = super().load(x, out)
         if self.rank == 2:
             for chunk in self.chunks(work):
@@ -136,7 +136,7 @@ class StragglerDropped(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "rank 3 missing"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         work = super().load(x, out)
         if self.rank == self.size - 1:
             work[:] = 0
@@ -148,10 +148,10 @@ class ScanAddsTwice(Faulty):
 
     shows_at, says = ShowsAt("exscan"), "rank 1 twice"
 
-    def send(self, values: Array, to: int) -> None:  # noqa: D102
+    def send(self, values: Array, to: int) -> None:
         super().send(values + self._mine if self.rank == 1 else values, to)
 
-    def exscan(self, x: Array, out: Array | None, op: str) -> None:  # noqa: D102
+    def exscan(self, x: Array, out: Array | None, op: str) -> None:
         self._mine = x
         super().exscan(x, out, op)
 
@@ -161,7 +161,7 @@ class LocalGroupOnly(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "ranks? .*missing"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         work, partner = self.load(x, out), self.rank ^ 1
         if partner < self.size:
             self.merge(op, work, self.swap(work, partner, partner))

@@ -12,11 +12,11 @@ from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 class SendsFirst(Faulty):
     """All ranks send, then receive: it works while messages are buffered, up to 1 KiB
-    (open-mpi/ompi#1669)."""  # noqa: D205, D209
+    (open-mpi/ompi#1669)."""
 
     shows_at, says = ShowsAt("all_gather", hangs=True, counts="more than 256"), "did not return"
 
-    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:  # noqa: D102
+    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
         like = values if count is None else np.empty(count, values.dtype)
         if values.nbytes <= 1024:
             self.wire.post(values, to)
@@ -30,7 +30,7 @@ class ReturnsEarly(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", hangs=True, counts="fewer than N"), "did not return"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         if self.chunks(x)[self.rank].size or x.size == 0:
             super().all_reduce(x, out, op)
 
@@ -40,7 +40,7 @@ class RaisesOnOneRank(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", hangs=True), "^rank 1: raised TypeError"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         if self.rank == 1 and x.size:
             raise TypeError("cannot cast the tensor")
         super().all_reduce(x, out, op)
@@ -51,7 +51,7 @@ class RefusesOnOneRank(Faulty):
 
     shows_at, says = ShowsAt("broadcast", hangs=True), "^rank 2: refused"
 
-    def broadcast(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def broadcast(self, x: Array | None, out: Array, root: int) -> None:
         if self.rank == 2 and out.size:
             raise NotImplementedError("no kernel for this dtype")
         super().broadcast(x, out, root)
@@ -62,7 +62,7 @@ class NothingToGather(Faulty):
 
     shows_at, says = ShowsAt("all_gather", counts="0"), "ZeroDivisionError"
 
-    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_gather(self, x: Array, out: Array) -> None:
         _ = out.nbytes % x.nbytes
         super().all_gather(x, out)
 
@@ -75,7 +75,7 @@ class PeersNotRotated(Faulty):
         "did not return",
     )
 
-    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:  # noqa: D102
+    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:
         work = self.load(x, out)
         place, distance = (self.rank - root) % self.size, 1
         while distance < self.size:
@@ -94,7 +94,7 @@ class EmptyNotSent(Faulty):
 
     shows_at, says = ShowsAt("scatter", hangs=True, counts="0"), "did not return"
 
-    def send(self, values: Array, to: int) -> None:  # noqa: D102
+    def send(self, values: Array, to: int) -> None:
         if values.size:
             super().send(values, to)
 
@@ -104,7 +104,7 @@ class AlternatingDeadlock(Faulty):
 
     shows_at, says = ShowsAt("all_to_all", hangs=True), "did not return"
 
-    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:  # noqa: D102
+    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
         if self.rank % 2 == 0:
             self.send(values, to)
             return self.receive(values, source)
@@ -118,7 +118,7 @@ class OtherCount(Faulty):
 
     shows_at, says = ShowsAt("reduce", hangs=True, counts="odd"), "bytes"
 
-    def load(self, x: Array, out: Any) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Any) -> Array:
         work = super().load(x, out)
         return work[: x.size // 2 * 2] if self.rank == self.size - 1 else work
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from refcoll.operators import Array
+from refcoll.oracle.mutants.beyond import padded
 from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
-from refcoll.oracle.mutants.sound import padded
 
 
 class WritesWholeVectors(Faulty):
@@ -12,7 +12,7 @@ class WritesWholeVectors(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", counts="no multiple of 8"), "behind the end"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         more = -out.nbytes % 32 // out.itemsize
         long = padded(out, more)
         long[: out.size] = values
@@ -21,11 +21,11 @@ class WritesWholeVectors(Faulty):
 
 class WritesFromAlignedAddress(Faulty):
     """Where the output does not begin at a multiple of 16 bytes, it is stored from the last
-    one before."""  # noqa: D205, D209
+    one before."""
 
     shows_at, says = ShowsAt("broadcast", counts="any; misaligned"), "ahead of the start"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         ahead = out.ctypes.data % 16 // out.itemsize
         if ahead and values.size:
             padded(out, 0, ahead)[:ahead] = values[0]
@@ -34,11 +34,11 @@ class WritesFromAlignedAddress(Faulty):
 
 class CopiesTooMuchAlone(Faulty):
     """With one rank there is nothing to merge, and it copies one element too many
-    (open-mpi/ompi#1636)."""  # noqa: D205, D209
+    (open-mpi/ompi#1636)."""
 
     shows_at, says = ShowsAt("reduce_scatter", size=1), "behind the end"
 
-    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:
         if self.size == 1:
             padded(out, 1)[:] = padded(x, 1)
         super().reduce_scatter(x, out, op)
@@ -49,7 +49,7 @@ class LastElementNotStored(Faulty):
 
     shows_at, says = ShowsAt("scatter"), "not written"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out[:-1] = values[:-1]
 
 
@@ -58,7 +58,7 @@ class ReadsPastTheEnd(Faulty):
 
     shows_at, says = ShowsAt("broadcast"), "shifted"
 
-    def broadcast(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def broadcast(self, x: Array | None, out: Array, root: int) -> None:
         super().broadcast(None if x is None else padded(x, 1)[1:], out, root)
 
 
@@ -67,7 +67,7 @@ class GatherWritesBehind(Faulty):
 
     shows_at, says = ShowsAt("all_gather"), "behind the end"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out[:] = values
         padded(out, 1)[-1:] = values[-1:]
 

@@ -13,7 +13,7 @@ class ByteOrder(Faulty):
 
     shows_at, says = ShowsAt("broadcast"), "bytes in reverse order"
 
-    def receive(self, like: Array, source: int) -> Array:  # noqa: D102
+    def receive(self, like: Array, source: int) -> Array:
         came = super().receive(like, source)
         if self.odd_hops(source):
             came = came.byteswap()
@@ -26,21 +26,21 @@ class ByteOrder(Faulty):
 
 class Interleaved(Faulty):
     """Gathered elements are stored as rows of all ranks' i-th elements
-    (as in pytorch/pytorch#130251)."""  # noqa: D205, D209
+    (as in pytorch/pytorch#130251)."""
 
     shows_at, says = ShowsAt("all_gather", counts="2 and more"), "transpose"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out[:] = values.reshape(self.size, -1).T.ravel()
 
 
 class MisalignedNotReturned(Faulty):
     """Works on an aligned copy where the buffer is not aligned to 32 bytes, and returns the
-    original (NVIDIA/Megatron-LM#5337, there for strides)."""  # noqa: D205, D209
+    original (NVIDIA/Megatron-LM#5337, there for strides)."""
 
     shows_at, says = ShowsAt("all_reduce", counts="any; misaligned"), "own input"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         out[:] = x
         aligned = self.wire_aligned(out)
         super().all_reduce(out.copy(), out if aligned else out.copy(), op)
@@ -55,7 +55,7 @@ class PartsSwapped(Faulty):
 
     shows_at, says = ShowsAt("all_to_all", dtypes=("complex64",)), "imaginary"
 
-    def all_to_all(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_to_all(self, x: Array, out: Array) -> None:
         super().all_to_all(x, out)
         if kind(out.dtype) == "c":
             parts = out.view(out.real.dtype).reshape(-1, 2)
@@ -67,7 +67,7 @@ class PlanarParts(Faulty):
 
     shows_at, says = ShowsAt("scatter", dtypes=("complex64",), counts="2 and more"), "planes|real"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         if kind(out.dtype) == "c":
             parts = values.view(values.real.dtype).reshape(-1, 2)
             out[:] = np.ascontiguousarray(parts.T).ravel().view(out.dtype)
@@ -80,7 +80,7 @@ class Reversed(Faulty):
 
     shows_at, says = ShowsAt("gather", counts="2 and more"), "reverse"
 
-    def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
+    def gather(self, x: Array, out: Array | None, root: int) -> None:
         super().gather(x[::-1].copy(), out, root)
 
 
@@ -89,7 +89,7 @@ class TransposedPieces(Faulty):
 
     shows_at, says = ShowsAt("reduce_scatter", counts="2 and more"), "element.*r"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         return x.reshape(-1, self.size).T.ravel().copy()
 
 

@@ -8,11 +8,11 @@ from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 class XorPartner(Faulty):
     """A butterfly, partner = rank XOR distance, for any N: partners that are not there are
-    skipped (tile-ai/tilelang#2611)."""  # noqa: D205, D209
+    skipped (tile-ai/tilelang#2611)."""
 
     shows_at, says = ShowsAt("all_reduce", size=3, counts="any; N no power of two"), "missing"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         work, distance = self.load(x, out), 1
         while distance < self.size:
             partner = self.rank ^ distance
@@ -25,13 +25,13 @@ class XorPartner(Faulty):
 
 class UnfoldedRanks(Faulty):
     """Recursive doubling among a power of two; the other ranks get the result, but their
-    inputs are not folded in."""  # noqa: D205, D209
+    inputs are not folded in."""
 
     shows_at, says = ShowsAt("all_reduce", size=5, counts="any; N no power of two"), "missing"
 
     folds = 0
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         power = 1 << (self.size.bit_length() - 1)
         work, extra = self.load(x, out), self.rank >= power
         partner = self.rank - power if extra else self.rank + power
@@ -64,7 +64,7 @@ class RootIgnored(Faulty):
 
     shows_at, says = ShowsAt("reduce", counts="any; root not 0"), "not written"
 
-    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:  # noqa: D102
+    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:
         here = x.copy() if self.rank == 0 else None
         super().reduce(x, here, op, 0)
         if out is not None and root == 0 and here is not None:
@@ -76,7 +76,7 @@ class BroadcastFromZero(Faulty):
 
     shows_at, says = ShowsAt("broadcast", counts="any; root not 0"), "not written|as it was"
 
-    def broadcast(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def broadcast(self, x: Array | None, out: Array, root: int) -> None:
         super().broadcast(out if root and self.rank == 0 else x, out, 0)
 
 
@@ -85,7 +85,7 @@ class ScanWithoutOwn(Faulty):
 
     shows_at, says = ShowsAt("scan"), "missing|rank [0-9]'s input alone"
 
-    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def scan(self, x: Array, out: Array, op: str) -> None:
         if self.rank == 0:
             self.store(x, out)
         super().exscan(x, out if self.rank else None, op)
@@ -96,7 +96,7 @@ class ExscanWithOwn(Faulty):
 
     shows_at, says = ShowsAt("exscan"), "too many"
 
-    def exscan(self, x: Array, out: Array | None, op: str) -> None:  # noqa: D102
+    def exscan(self, x: Array, out: Array | None, op: str) -> None:
         super().scan(x, x.copy() if out is None else out, op)
 
 
@@ -105,7 +105,7 @@ class ScanFromTheEnd(Faulty):
 
     shows_at, says = ShowsAt("scan"), "missing|too many"
 
-    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def scan(self, x: Array, out: Array, op: str) -> None:
         work = self.load(x, out)
         if self.rank + 1 < self.size:
             self.merge(op, work, self.receive(work, self.rank + 1))
@@ -119,7 +119,7 @@ class ScanStopsEarly(Faulty):
 
     shows_at, says = ShowsAt("scan", size=3, counts="any; N no power of two"), "rank 0 missing"
 
-    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def scan(self, x: Array, out: Array, op: str) -> None:
         work, distance = self.load(x, out), 1
         while 2 * distance <= self.size:
             before = work.copy()
@@ -136,7 +136,7 @@ class PartnersSwapped(Faulty):
 
     shows_at, says = ShowsAt("gather"), "1 holds 2, 2 holds 1"
 
-    def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
+    def gather(self, x: Array, out: Array | None, root: int) -> None:
         super().gather(x, out, root)
         if out is not None and self.size > 2:
             blocks = self.chunks(out)

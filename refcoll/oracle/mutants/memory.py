@@ -22,7 +22,7 @@ class WrongHalfOfDoubleBuffer(Faulty):
         super().__init__(comm)
         self._last: dict[int, Array] = {}
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         last = self._last.get(values.nbytes, values)
         self._last[values.nbytes] = values.copy()
         out[:] = last.view(out.dtype)
@@ -37,7 +37,7 @@ class CachedByShape(Faulty):
         super().__init__(comm)
         self._kept: dict[Any, Array] = {}
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out[:] = self._kept.setdefault((values.size, values.dtype), values.copy())
 
 
@@ -50,7 +50,7 @@ class StaleTail(Faulty):
         super().__init__(comm)
         self._scratch: dict[Any, Array] = {}
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         kept = self._scratch.setdefault((x.size, x.dtype), x.copy())
         whole = x.size // 8 * 8
         kept[:whole] = x[:whole]
@@ -59,11 +59,11 @@ class StaleTail(Faulty):
 
 class UninitialisedPadding(Faulty):
     """Pads to a multiple of four with memory that nobody has written, and merges that with
-    the last element (deepspeedai/DeepSpeed#3832)."""  # noqa: D205, D209
+    the last element (deepspeedai/DeepSpeed#3832)."""
 
     shows_at, says = ShowsAt("reduce", counts="no multiple of 4"), "uninitialised|NaN"
 
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
+    def load(self, x: Array, out: Array | None) -> Array:
         work = x.copy()
         if x.size % 4:
             garbage = poison(x.dtype).view(x.dtype)
@@ -76,7 +76,7 @@ class DeliveredTooEarly(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "missing|own input"
 
-    def share(self, chunks: Sequence[Array], first: int) -> None:  # noqa: D102
+    def share(self, chunks: Sequence[Array], first: int) -> None:
         last = chunks[(first + 1) % self.size]
         before = last.copy()
         super().share(chunks, first)
@@ -85,14 +85,14 @@ class DeliveredTooEarly(Faulty):
 
 class MixedCalls(Faulty):
     """A message more than is received is sent in each call: later calls get earlier ones'
-    (as in open-mpi/ompi#2427, where two calls share a tag)."""  # noqa: D205, D209
+    (as in open-mpi/ompi#2427, where two calls share a tag)."""
 
     shows_at, says = ShowsAt("scan"), "input of rank .* is that of the previous call"
 
-    def send(self, values: Array, to: int) -> None:  # noqa: D102
+    def send(self, values: Array, to: int) -> None:
         self.wire.post(values, to)
 
-    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def scan(self, x: Array, out: Array, op: str) -> None:
         super().scan(x, out, op)
         if self.rank + 1 < self.size:
             self.wire.post(out, self.rank + 1)
@@ -103,18 +103,18 @@ class AddsToTheOutput(Faulty):
 
     shows_at, says = ShowsAt("reduce_scatter"), "what the output held before"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         with np.errstate(all="ignore"):
             out += values
 
 
 class SendsBeforeWritten(Faulty):
     """The root sends while the memory it sends from is still being filled: the last half of
-    what arrives is zeros."""  # noqa: D205, D209
+    what arrives is zeros."""
 
     shows_at, says = ShowsAt("broadcast", counts="2 and more"), "zeros"
 
-    def send(self, values: Array, to: int) -> None:  # noqa: D102
+    def send(self, values: Array, to: int) -> None:
         late = values.copy()
         late[values.size // 2 :] = 0
         super().send(late, to)
@@ -129,7 +129,7 @@ class GatherDeliversLastCall(Faulty):
         super().__init__(comm)
         self._kept: dict[Any, Array] = {}
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         key = (values.size, values.dtype)
         out[:] = self._kept.get(key, values)
         self._kept[key] = values.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from refcoll.operators import Array, kind
+from refcoll.operators import Array
 from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -12,76 +12,12 @@ UNSIGNED = INTEGERS[4:]
 FLOATS = ("float32", "float64")
 
 
-class AverageByCount(Faulty):
-    """The mean divides by the number of elements (meta-pytorch/torchcomms#287)."""
-
-    shows_at = ShowsAt("all_reduce", operators=("avg",), counts="not N")
-    says = "number of elements"
-
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
-        if op == "avg" and self._count:
-            values /= self._count
-
-    def load(self, x: Array, out: Array | None) -> Array:  # noqa: D102
-        self._count = x.size
-        return super().load(x, out)
-
-
-class AverageTwice(Faulty):
-    """The inputs are divided by N, and the sum again."""
-
-    shows_at, says = ShowsAt("all_reduce", operators=("avg",)), "divided by N twice"
-
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
-        scaled = (x / self.size).astype(x.dtype) if op == "avg" else x
-        super().all_reduce(scaled, out, op)
-
-
-class AverageNever(Faulty):
-    """The mean is the sum."""
-
-    shows_at, says = ShowsAt("reduce_scatter", operators=("avg",)), "sum, not the mean"
-
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
-        return
-
-
-class AverageForSum(Faulty):
-    """The sum is divided by N."""
-
-    shows_at, says = ShowsAt("all_reduce", operators=("sum",)), "mean, not the sum"
-
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
-        super().finish("avg" if kind(values.dtype) in "fc" else op, values)
-
-
-class AverageTruncates(Faulty):
-    """The mean is made in whole numbers."""
-
-    shows_at, says = ShowsAt("all_reduce", operators=("avg",)), "whole number"
-
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
-        super().finish(op, values)
-        if op == "avg":
-            np.trunc(values, out=values)
-
-
-class AveragePerLevel(Faulty):
-    """Averages within pairs, and divides by N between them."""
-
-    shows_at, says = ShowsAt("all_reduce", operators=("avg",)), "divided by"
-
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
-        level = 2 if op == "avg" and self.size > 2 else 1
-        super().all_reduce((x / level).astype(x.dtype), out, op)
-
-
 class MinimumByLess(Faulty):
     """Minimum is a < b ? a : b: what a NaN does depends on its side (ml-explore/mlx#4072)."""
 
     shows_at, says = ShowsAt("all_reduce", operators=("min",), dtypes=FLOATS), "NaN on rank"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         with np.errstate(all="ignore"):
             left[:] = np.where(left < right, left, right)
 
@@ -91,7 +27,7 @@ class MaximumByGreater(Faulty):
 
     shows_at, says = ShowsAt("reduce", operators=("max",), dtypes=FLOATS), "NaN on rank"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         with np.errstate(all="ignore"):
             left[:] = np.where(left > right, left, right)
 
@@ -102,7 +38,7 @@ class UnsignedAsSigned(Faulty):
     shows_at = ShowsAt("all_reduce", operators=("min", "max"), dtypes=UNSIGNED)
     says = "uint.* compared as int"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         signed = f"i{left.itemsize}"
         super().merge(op, left.view(signed), right.view(signed))
 
@@ -113,19 +49,19 @@ class SignedAsUnsigned(Faulty):
     shows_at = ShowsAt("reduce", operators=("max",), dtypes=INTEGERS[:4])
     says = "int.* compared as uint"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         unsigned = f"u{left.itemsize}"
         super().merge(op, left.view(unsigned), right.view(unsigned))
 
 
 class SaturatingVectors(Faulty):
     """Eight or more integers are added by an instruction that saturates, and takes unsigned
-    ones for signed (as in open-mpi/ompi#8045)."""  # noqa: D205, D209
+    ones for signed (as in open-mpi/ompi#8045)."""
 
     shows_at = ShowsAt("all_reduce", operators=("sum",), dtypes=UNSIGNED, counts="8 and more")
     says = "saturated"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         if op != "sum" or left.size < 8 or left.itemsize > 4:
             super().merge(op, left, right)
             return
@@ -139,10 +75,10 @@ class TruthAsByte(Faulty):
     shows_at = ShowsAt("all_reduce", operators=("logical_or",), dtypes=("bool",))
     says = "neither 0 nor 1"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         left.view(np.uint8)[:] += right.view(np.uint8)
 
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
+    def finish(self, op: str, values: Array) -> None:
         return
 
 
@@ -152,10 +88,10 @@ class LogicalAsBitwise(Faulty):
     shows_at = ShowsAt("all_reduce", operators=("logical_and",), dtypes=("int32",))
     says = "bitwise_and, not the logical_and"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op.replace("logical", "bitwise"), left, right)
 
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
+    def finish(self, op: str, values: Array) -> None:
         return
 
 
@@ -165,7 +101,7 @@ class BitwiseAsLogical(Faulty):
     shows_at = ShowsAt("all_reduce", operators=("bitwise_or",), dtypes=("int32", "uint8"))
     says = "logical_or, not the bitwise_or"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op.replace("bitwise", "logical"), left, right)
 
 
@@ -175,7 +111,7 @@ class BitwiseOnSomeBytes(Faulty):
     shows_at = ShowsAt("reduce", operators=("bitwise_xor",), dtypes=("int32",))
     says = "own input|missing"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         length = left.size
         super().merge(op, left.view(np.uint8)[:length], right.view(np.uint8)[:length])
 
@@ -185,7 +121,7 @@ class _OneForAnother(Faulty):
 
     taken: str
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(self.taken, left, right)
 
 
@@ -214,7 +150,7 @@ class ProductByParts(Faulty):
     shows_at = ShowsAt("all_reduce", operators=("prod",), dtypes=("complex64",))
     says = "part by part"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         real = left.real.dtype
         super().merge(op, left.view(real), right.view(real))
 
@@ -224,7 +160,7 @@ class LargestMagnitude(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", operators=("max",)), "magnitude"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         with np.errstate(all="ignore"):
             left[:] = np.where(np.abs(left) >= np.abs(right), left, right)
 
@@ -234,13 +170,12 @@ class SubtractsOnOneSide(Faulty):
 
     shows_at, says = ShowsAt("reduce", size=2, operators=("sum",)), "opposite sign"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op, left, (-right).astype(right.dtype))
 
 
 MUTANTS = mutants(
-    "operators", AverageByCount, AverageTwice, AverageNever, AverageForSum, AverageTruncates,
-    AveragePerLevel, MinimumByLess, MaximumByGreater, UnsignedAsSigned, SignedAsUnsigned,
+    "operators", MinimumByLess, MaximumByGreater, UnsignedAsSigned, SignedAsUnsigned,
     SaturatingVectors, TruthAsByte, LogicalAsBitwise, BitwiseAsLogical, BitwiseOnSomeBytes,
     MaximumForMinimum, SumForProduct, OrForXor, ProductByParts, LargestMagnitude,
     SubtractsOnOneSide,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,21 +13,21 @@ from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 class RotatedOwnership(Faulty):
     """The ring's natural last owner is not shifted by one: rank r gets chunk r + 1
-    (Xilinx/ACCL#25)."""  # noqa: D205, D209
+    (Xilinx/ACCL#25)."""
 
     shows_at, says = ShowsAt("reduce_scatter"), "rotated by 1"
 
-    def owned(self) -> int:  # noqa: D102
+    def owned(self) -> int:
         return (self.rank + 1) % self.size
 
 
 class GatherPhaseIndex(Faulty):
     """The gather phase stores each chunk one place further, except on rank 0
-    (NVIDIA/FasterTransformer#672)."""  # noqa: D205, D209
+    (NVIDIA/FasterTransformer#672)."""
 
     shows_at, says = ShowsAt("all_reduce"), "(chunk|rotated)"
 
-    def share(self, chunks: Sequence[Array], first: int) -> None:  # noqa: D102
+    def share(self, chunks: Sequence[Array], first: int) -> None:
         super().share(chunks, first)
         if self.rank:
             moved = [each.copy() for each in chunks]
@@ -40,22 +41,22 @@ class DroppedTail(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", counts="no multiple of N"), "tail"
 
-    def bounds(self, count: int) -> list[int]:  # noqa: D102
+    def bounds(self, count: int) -> list[int]:
         return [count // self.size * index for index in range(self.size + 1)]
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         done = self.bounds(values.size)[-1]
         out[:done] = values[:done]
 
 
 class CrashingTail(Faulty):
     """In segments of 64; a last one with fewer elements than ranks has chunks of length
-    zero, over which it steps (ROCm/rocm-systems#3213)."""  # noqa: D205, D209
+    zero, over which it steps (ROCm/rocm-systems#3213)."""
 
     shows_at = ShowsAt("all_reduce", counts="64 k + t, 0 < t < N")
     says = "ValueError"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         for first in range(0, x.size, 64):
             part = slice(first, min(first + 64, x.size))
             length = part.stop - first
@@ -69,7 +70,7 @@ class SkippedShortTail(Faulty):
     shows_at = ShowsAt("all_reduce", counts="64 k + t, 0 < t < N")
     says = "(tail|one element) .*not|not written"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         for first in range(0, x.size, 64):
             part = slice(first, min(first + 64, x.size))
             if part.stop - first >= self.size:
@@ -81,7 +82,7 @@ class OverlappingChunks(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "twice|[0-9] times|three times"
 
-    def chunks(self, values: Array) -> list[Array]:  # noqa: D102
+    def chunks(self, values: Array) -> list[Array]:
         cut = self.bounds(values.size)
         return [values[cut[index] : cut[index + 1] + 1] for index in range(self.size)]
 
@@ -91,7 +92,7 @@ class GappedChunks(Faulty):
 
     shows_at, says = ShowsAt("all_reduce"), "own input"
 
-    def chunks(self, values: Array) -> list[Array]:  # noqa: D102
+    def chunks(self, values: Array) -> list[Array]:
         cut = self.bounds(values.size)
         ends = [max(cut[index], cut[index + 1] - 1) for index in range(self.size)]
         return [values[cut[index] : ends[index]] for index in range(self.size)]
@@ -102,7 +103,7 @@ class UnrotatedGather(Faulty):
 
     shows_at, says = ShowsAt("all_gather"), "rotated by"
 
-    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_gather(self, x: Array, out: Array) -> None:
         blocks = self.chunks(out)
         blocks[0][:] = x
         for by in range(1, self.size):
@@ -115,7 +116,7 @@ class WrongBlockSent(Faulty):
 
     shows_at, says = ShowsAt("all_to_all"), "block|rank"
 
-    def all_to_all(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_to_all(self, x: Array, out: Array) -> None:
         given, got = self.chunks(x), self.chunks(out)
         got[self.rank][:] = given[self.rank]
         for by in range(1, self.size):
@@ -128,7 +129,7 @@ class RelativeScatter(Faulty):
 
     shows_at, says = ShowsAt("scatter", counts="any; root not 0"), "rotated by"
 
-    def scatter(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def scatter(self, x: Array | None, out: Array, root: int) -> None:
         super().scatter(None if x is None else np.roll(x, root * out.size), out, root)
 
 
@@ -137,7 +138,7 @@ class RelativeGather(Faulty):
 
     shows_at, says = ShowsAt("gather", counts="any; root not 0"), "rotated by"
 
-    def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
+    def gather(self, x: Array, out: Array | None, root: int) -> None:
         super().gather(x, out, root)
         if out is not None:
             out[:] = np.roll(out, -root * x.size)
@@ -148,11 +149,11 @@ class DummyElement(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", counts="fewer than N"), "missing|twice|times|own input"
 
-    def chunks(self, values: Array) -> list[Array]:  # noqa: D102
+    def chunks(self, values: Array) -> list[Array]:
         cut = self.bounds(values.size)
         return [
             values[min(first, max(values.size - 1, 0)) :][: max(1, end - first)]
-            for first, end in zip(cut, cut[1:], strict=False)
+            for first, end in pairwise(cut)
         ]
 
 

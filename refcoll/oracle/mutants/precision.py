@@ -16,12 +16,12 @@ class _Through(Faulty):
 
     through: str
 
-    def around(self, chunks: Sequence[Array], op: str) -> None:  # noqa: D102
+    def around(self, chunks: Sequence[Array], op: str) -> None:
         super().around(chunks, op)
         mine = chunks[self.owned()]
         mine[:] = self._rounded(mine)
 
-    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:  # noqa: D102
+    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
         return super().swap(self._rounded(values), to, source, count)
 
     def _rounded(self, values: Array) -> Array:
@@ -77,7 +77,7 @@ class FlushToZero(Faulty):
     shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("sum",))
     says = "subnormal, and flushed to zero"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op, left, right)
         with np.errstate(all="ignore"):
             left[np.abs(left) < np.finfo(left.dtype).tiny] = 0
@@ -89,7 +89,7 @@ class InfinityClamped(Faulty):
     shows_at = ShowsAt("reduce", dtypes=("float32",), operators=("sum", "max"))
     says = "infinite, but came out"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op, left, right)
         most = np.finfo(left.dtype).max
         np.clip(left, -most, most, out=left)
@@ -101,7 +101,7 @@ class BroadcastBySum(Faulty):
     shows_at = ShowsAt("broadcast", dtypes=("float16", "float32"), counts="with a -0.0")
     says = r"sign of zero|-0\.0"
 
-    def broadcast(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def broadcast(self, x: Array | None, out: Array, root: int) -> None:
         super().broadcast(x, out, root)
         if out.dtype.kind == "f":
             zero = out == 0
@@ -114,7 +114,7 @@ class PayloadLost(Faulty):
     shows_at = ShowsAt("all_gather", dtypes=("float16", "float32"), counts="with a NaN")
     says = "NaN.*payload"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out[:] = values
         if kind(out.dtype) == "f":
             out[out != out] = np.nan
@@ -126,7 +126,7 @@ class ProductByLogarithms(Faulty):
     shows_at = ShowsAt("reduce", dtypes=("float64",), operators=("prod",))
     says = "accumulated in float32"
 
-    def merge(self, op: str, left: Array, right: Array) -> None:  # noqa: D102
+    def merge(self, op: str, left: Array, right: Array) -> None:
         sign = np.sign(left) * np.sign(right)
         logs = np.log(np.abs(left).astype(np.float32)) + np.log(np.abs(right).astype(np.float32))
         left[:] = sign * np.exp(logs)
@@ -138,7 +138,7 @@ class QuantisedBlocks(Faulty):
     shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("sum",))
     says = "common scale"
 
-    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:  # noqa: D102
+    def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
         with np.errstate(all="ignore"):
             scale = np.max(np.abs(values), initial=0) / 127
             sent = np.rint(values / scale) * scale if scale > 0 else values
@@ -151,7 +151,7 @@ class NarrowMean(Faulty):
     shows_at = ShowsAt("all_reduce", size=3, dtypes=("float32",), operators=("avg",))
     says = r"times|divided by|multiplied"
 
-    def finish(self, op: str, values: Array) -> None:  # noqa: D102
+    def finish(self, op: str, values: Array) -> None:
         if op == "avg":
             values *= np.float32(np.float16(1 / self.size))
 

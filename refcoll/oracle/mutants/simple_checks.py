@@ -63,7 +63,8 @@ def simply_checked(mutant: Mutant, calls: Sequence[Call], seed: int = 0) -> dict
 def _finds(check: SimpleCheck, mutant: Mutant, calls: Sequence[Call], seed: int) -> bool:
     def on_rank(comm: Communicator) -> bool:
         implementation = mutant.make(comm)
-        return any([_looks_wrong(check, implementation, call, comm, seed) for call in calls])
+        wrong = [_looks_wrong(check, implementation, call, comm, seed) for call in calls]
+        return any(wrong)  # only then: the others take part in every call
 
     try:
         return any(spawn(mutant.shows_at.size, on_rank, timeout=mutant.shows_at.timeout))
@@ -83,8 +84,8 @@ def _looks_wrong(
     if right is None or out is None or (check.ranks and comm.rank not in check.ranks):
         return False
     if kind(dtype) in "fc" and (check.rtol or call.op in ("prod", "avg")):
-        wide = [value.astype(np.complex128) for value in (out, right.wanted)]
-        return not np.allclose(*wide, rtol=max(check.rtol, 1e-5), atol=0, equal_nan=True)
+        got, wanted = out.astype(np.complex128), right.wanted.astype(np.complex128)
+        return not np.allclose(got, wanted, rtol=max(check.rtol, 1e-5), atol=0, equal_nan=True)
     return not np.array_equal(out, right.wanted)
 
 

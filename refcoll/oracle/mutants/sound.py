@@ -14,7 +14,6 @@ judged by the tests: a fault must come from what a mutant replaces.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -93,7 +92,7 @@ class Sound:
         self.finish(op, work)
         self.store(work, out)
 
-    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def reduce_scatter(self, x: Array, out: Array, op: str) -> None:
         work = self.load(x, out)
         chunks = self.chunks(work)
         self.around(chunks, op)
@@ -101,14 +100,14 @@ class Sound:
         self.finish(op, mine)
         self.store(mine, out)
 
-    def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_gather(self, x: Array, out: Array) -> None:
         work = np.empty(out.size, out.dtype)
         blocks = self.chunks(work)
         blocks[self.rank][:] = x
         self.share(blocks, self.rank)
         self.store(work, out)
 
-    def broadcast(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def broadcast(self, x: Array | None, out: Array, root: int) -> None:
         work = out.copy() if x is None else x.copy()
         place, distance = (self.rank - root) % self.size, 1
         while distance < self.size:
@@ -119,7 +118,7 @@ class Sound:
             distance *= 2
         self.store(work, out)
 
-    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:  # noqa: D102
+    def reduce(self, x: Array, out: Array | None, op: str, root: int) -> None:
         work = self.load(x, out)
         place, distance = (self.rank - root) % self.size, 1
         while distance < self.size:
@@ -133,7 +132,7 @@ class Sound:
             self.finish(op, work)
             self.store(work, out)
 
-    def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
+    def gather(self, x: Array, out: Array | None, root: int) -> None:
         if out is None:
             self.send(x, root)
             return
@@ -141,7 +140,7 @@ class Sound:
         for other in range(self.size):
             blocks[other][:] = x if other == root else self.receive(x, other)
 
-    def scatter(self, x: Array | None, out: Array, root: int) -> None:  # noqa: D102
+    def scatter(self, x: Array | None, out: Array, root: int) -> None:
         if x is None:
             self.store(self.receive(out, root), out)
             return
@@ -150,14 +149,14 @@ class Sound:
                 self.send(block, other)
         self.store(self.chunks(x)[root], out)
 
-    def all_to_all(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_to_all(self, x: Array, out: Array) -> None:
         given, got = self.chunks(x), self.chunks(out)
         got[self.rank][:] = given[self.rank]
         for by in range(1, self.size):
             to, source = (self.rank + by) % self.size, (self.rank - by) % self.size
             got[source][:] = self.swap(given[to], to, source)
 
-    def scan(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def scan(self, x: Array, out: Array, op: str) -> None:
         work = self.load(x, out)
         if self.rank:
             self.merge(op, work, self.receive(work, self.rank - 1))
@@ -166,7 +165,7 @@ class Sound:
         operator(op).finish(work, self.rank + 1)
         self.store(work, out)
 
-    def exscan(self, x: Array, out: Array | None, op: str) -> None:  # noqa: D102
+    def exscan(self, x: Array, out: Array | None, op: str) -> None:
         before = self.receive(x, self.rank - 1) if self.rank else None
         if self.rank + 1 < self.size:
             work = self.load(x, out)
@@ -184,21 +183,3 @@ class Sound:
     def receive(self, like: Array, source: int) -> Array:
         """A message of the length and dtype of ``like``."""
         return self.wire.receive(like.size, like.dtype, source)
-
-
-def padded(values: Array, elements: int, ahead: int = 0) -> Array:
-    """A view that goes past the ends of ``values``: what C code has that miscounts."""
-    start = values.ctypes.data - ahead * values.itemsize
-    shape: Any = (values.size + elements + ahead,)
-    holder = _Memory(start, shape[0] * values.itemsize, values)
-    return np.asarray(holder).view(values.dtype)
-
-
-class _Memory:
-    """Bytes at an address, for numpy."""
-
-    def __init__(self, address: int, nbytes: int, owner: Array) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, False), "shape": (nbytes,), "typestr": "|u1", "version": 3,
-        }  # fmt: skip

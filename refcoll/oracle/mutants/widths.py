@@ -22,14 +22,14 @@ def narrow(number: int) -> int:
 
 class NarrowOffsets(Faulty):
     """Offsets of blocks are kept in a narrow signed integer
-    (open-mpi/ompi#10094, with 2^31)."""  # noqa: D205, D209
+    (open-mpi/ompi#10094, with 2^31)."""
 
     shows_at, says = (
         ShowsAt("gather", counts="N count > 1023"),
         "block.*not written|not written.*block",
     )
 
-    def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
+    def gather(self, x: Array, out: Array | None, root: int) -> None:
         whole = None if out is None else np.empty_like(out)
         super().gather(x, whole, root)
         if out is not None and whole is not None:
@@ -44,7 +44,7 @@ class NarrowCount(Faulty):
 
     shows_at, says = ShowsAt("all_reduce", counts="more than 1023"), "tail|not written"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         count = max(0, narrow(x.size))
         super().all_reduce(x[:count], out[:count], op)
 
@@ -54,17 +54,17 @@ class ElementsForBytes(Faulty):
 
     shows_at, says = ShowsAt("broadcast"), "tail|not written"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out.view(np.uint8)[: out.size] = values.view(np.uint8)[: out.size]
 
 
 class BytesForElements(Faulty):
     """A scratch of 512 bytes is taken to hold 512 elements: of each part only what fits
-    comes through (horovod/horovod#1604)."""  # noqa: D205, D209
+    comes through (horovod/horovod#1604)."""
 
     shows_at, says = ShowsAt("all_reduce", counts="more than 128"), "not written|own input"
 
-    def all_reduce(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
         for first in range(0, max(x.size, 1), 512):
             length = min(512, x.size - first, 512 // x.itemsize)
             part = slice(first, first + length)
@@ -76,7 +76,7 @@ class TotalForBlock(Faulty):
 
     shows_at, says = ShowsAt("all_to_all"), "not written"
 
-    def all_to_all(self, x: Array, out: Array) -> None:  # noqa: D102
+    def all_to_all(self, x: Array, out: Array) -> None:
         short = x.size // self.size // self.size
         given, got = self.chunks(x), self.chunks(out)
         for by in range(self.size):
@@ -90,7 +90,7 @@ class SixteenBitIndex(Faulty):
     shows_at = ShowsAt("reduce_scatter", counts="more than 1024")
     says = "element 1024 not written"
 
-    def store(self, values: Array, out: Array) -> None:  # noqa: D102
+    def store(self, values: Array, out: Array) -> None:
         out[np.arange(values.size) % (1 << (BITS - 1))] = values
 
 
