@@ -32,6 +32,20 @@ def whole_numbers(e: Evidence, rank: int) -> str | None:
     return None
 
 
+def divided_often(e: Evidence, rank: int) -> str | None:
+    """A mean of integers that is off by as much as several divisions cut off."""
+    places, got, wanted = e.wrong[rank], e.got(rank), e.wanted(rank)
+    if e.call.op != "avg" or kind(got.dtype) != "i":
+        return None
+    off = np.abs(got[places].astype(np.float64) - wanted[places].astype(np.float64))
+    if off.max() > e.size.bit_length():
+        return None
+    return (
+        f"{e.where(places)}: off by {int(off.max())}: whole numbers divided and cut at several "
+        "levels, not once after the sum"
+    )
+
+
 def through_floats(e: Evidence, rank: int) -> str | None:
     """Integers that a float's digits do not hold."""
     places, got, wanted = e.wrong[rank], e.got(rank), e.wanted(rank)
@@ -131,7 +145,9 @@ def _exact_and_scale(op: str, parts: Array) -> tuple[Array, Array]:
     return exact / size, absolute / size
 
 
-LOSSES: Sequence[Callable[[Evidence, int], str | None]] = (flushed, whole_numbers, through_floats)
+LOSSES: Sequence[Callable[[Evidence, int], str | None]] = (
+    flushed, whole_numbers, divided_often, through_floats,
+)  # fmt: skip
 """Asked at once."""
 ROUNDINGS: Sequence[Callable[[Evidence, int], str | None]] = (imprecise, common_scale)
 """Asked when no rank is missing or doubled: with so wide bounds they explain too much."""

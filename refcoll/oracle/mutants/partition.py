@@ -55,10 +55,11 @@ class CrashingTail(Faulty):
 
     shows_at = ShowsAt("all_reduce", counts="64 k + t, 0 < t < N")
     says = "ValueError"
+    segment = 64
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:
-        for first in range(0, x.size, 64):
-            part = slice(first, min(first + 64, x.size))
+        for first in range(0, x.size, self.segment):
+            part = slice(first, min(first + self.segment, x.size))
             length = part.stop - first
             range(0, length, length // self.size)
             super().all_reduce(x[part], out[part], op)
