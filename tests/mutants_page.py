@@ -6,18 +6,19 @@ from refcoll.oracle.mutants.simple_checks import SIMPLE_CHECKS
 HEAD = """# The mutants: what the oracle finds, and what simpler checks find
 
 `refcoll.oracle.mutants` holds {total} faulty implementations of collectives. Each is a right one in
-which the mechanism of a fault replaces one method; many model a bug report. `refcoll judge --mutants`
-judges them all, and every right algorithm of refcoll's library at N = 1, 2, 3, 4, 5, 7 and 8, and prints
-the score: the oracle must find all of them, say what is wrong with each, and say nothing of what is right.
+which the mechanism of a fault replaces one method; many model a bug report.
+`refcoll judge --mutants` judges them all, and every right algorithm of refcoll's library at
+N = 1, 2, 3, 4, 5, 7 and 8, and prints the score: the oracle must find all of them, say what is
+wrong with each, and say nothing of what is right.
 
 The checks that test-suites commonly make are tried on the same mutants. They are given the calls
-that the oracle needed, odd lengths and in-place calls included, which such suites often do not make:
+that the oracle needed, odd lengths and in-place calls included, which such suites often miss:
 
 | check | what it does |
 |---|---|
 | all ones | every input is 1; all ranks compare with the exact result |
 | same seed | whole numbers, the same on every rank; all ranks compare |
-| rtol 1e-2 | random floats, other ones on every rank; all ranks compare, within 1e-2 of the result |
+| rtol 1e-2 | random floats, other ones on every rank; all ranks compare, within 1 % |
 | rank 0 only | whole numbers, other ones on every rank; rank 0 alone compares |
 
 None of them poisons outputs, guards buffers, looks at inputs afterwards, repeats a call or compares
@@ -25,9 +26,8 @@ ranks with each other. `python tests/mutants_page.py > docs/oracle-mutants.md` w
 """
 
 
-def page():
-    """The whole of it."""
-    found = score(sizes=())
+def page(found):
+    """The whole of it, from the score."""
     names = [check.name for check in SIMPLE_CHECKS]
     return "\n".join(
         [HEAD.format(total=found.total), *_by_class(found, names), "", *_all(found, names), ""]
@@ -59,10 +59,9 @@ def _all(found, names):
         at = mutant.shows_at
         cells = [row.found, *(row.simple[name] for name in names)]
         marks = " | ".join("x" if cell else "-" for cell in cells)
-        yield (
-            f"| {mutant.name} | {mutant.models} | {at.collective} | {at.size} | {at.counts} | {marks} |"
-        )
+        where = f"{at.collective} | {at.size} | {at.counts}"
+        yield f"| {mutant.name} | {mutant.models} | {where} | {marks} |"
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(page(score(sizes=())), end="")

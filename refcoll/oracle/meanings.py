@@ -20,9 +20,10 @@ def scaled(e: Evidence, rank: int) -> str | None:
     ratio = _ratio(*(x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank))))
     if ratio is None:
         return None
-    for factor, said in _factors(e.call.op, len(e.parts(rank)), e.call.count):
-        if abs(ratio - factor) <= 0.002 * abs(factor):
-            return f"{e.where(places)}: {said}"
+    factors = _factors(e.call.op, len(e.parts(rank)), e.call.count)
+    fits = [said for factor, said in factors if abs(ratio - factor) <= 0.002 * abs(factor)]
+    if fits:
+        return f"{e.where(places)}: {', or '.join(fits[:2])}"
     if len(places) < 3:
         return None
     return f"{e.where(places)}: {ratio:.6g} times what is right: multiplied once too often"
@@ -49,9 +50,10 @@ def _factors(op: str, n: int, count: int) -> Iterator[tuple[float, str]]:
         yield n / max(count, 1), f"divided by the number of elements, {count}, not by N = {n}"
     else:
         yield 1 / n, "the mean, not the sum: divided by N"
-    yield 2, "twice what is right"
+    if n != 2:
+        yield 2, "twice what is right"
     yield -1, "of the opposite sign"
-    for group in range(2, 17):
+    for group in (group for group in range(2, 17) if group not in (n, count / n)):
         yield 1 / group, f"divided by {group} once too often, as by the size of a group of ranks"
 
 

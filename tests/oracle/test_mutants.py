@@ -1,21 +1,28 @@
-"""The oracle finds every mutant and says what is wrong with it; of what is right it says nothing."""
+"""The oracle finds every mutant and says what is wrong; of what is right it says nothing."""
+
+from pathlib import Path
 
 import pytest
-from mutants_page import page
 
+from mutants_page import page
 from refcoll.oracle.calls import COLLECTIVES, calls
 from refcoll.oracle.courts import in_process
 from refcoll.oracle.mutants import MUTANTS, score
-from refcoll.oracle.mutants.scoring import SIZES, right_ones, scored
+from refcoll.oracle.mutants.scoring import SIZES, right_ones
 from refcoll.oracle.mutants.simple_checks import SIMPLE_CHECKS, simply_checked
 from refcoll.oracle.mutants.sound import Sound
 
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}
 
 
+@pytest.fixture(scope="module")
+def scores():
+    return score(sizes=())
+
+
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.name)
-def test_every_mutant_is_found_and_explained(mutant):
-    row = scored(mutant, simple=False)
+def test_every_mutant_is_found_and_explained(mutant, scores):
+    (row,) = [row for row in scores.rows if row.name == mutant.name]
     assert row.found, row.diagnosis
 
 
@@ -33,9 +40,9 @@ def test_every_mutant_says_what_it_models():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_what_mutants_are_made_of_is_right(size):
-    listed = calls(size, dtypes=("float32", "int16"), lengths=(0, 1, size + 1, 37))
+    listed = calls(size, dtypes=("float32", "int16"), lengths=(0, size + 1))
     judged = in_process(Sound, size, listed, timeout=30)
-    assert len(judged) > 100
+    assert len(judged) > 60
     assert [str(f) for each in judged for f in each.findings] == []
 
 
@@ -71,10 +78,10 @@ def test_a_mutant_that_is_not_found_lowers_the_score():
 @pytest.mark.parametrize(
     ("name", "blind"),
     [
-        ("RotatedOwnership", {"all ones", "same seed"}),  # the latter sees a rotation
+        ("RotatedOwnership", {"all ones"}),
         ("SamePartnerTwice", {"all ones", "same seed"}),
         ("GatherPhaseIndex", {"all ones", "rank 0 only"}),
-        ("Float16PerHop", {"all ones", "same seed", "rtol 1e-2", "rank 0 only"}),
+        ("Bfloat16PerHop", {"all ones", "same seed", "rtol 1e-2", "rank 0 only"}),
         ("OwnFirst", {"all ones", "same seed", "rtol 1e-2", "rank 0 only"}),
     ],
 )  # fmt: skip
@@ -83,16 +90,9 @@ def test_what_simple_checks_do_not_see(name, blind):
     call = next(iter(mutant.shows_at.calls()))
     found = simply_checked(mutant, [call])
     assert set(found) == {check.name for check in SIMPLE_CHECKS}
-    unseen = {check for check, seen in found.items() if not seen}
-    assert unseen == (blind - {"same seed"} if name == "RotatedOwnership" else blind)
+    assert {check for check, seen in found.items() if not seen} == blind
 
 
-def test_the_page_is_up_to_date(top):
-    assert (top / "docs" / "oracle-mutants.md").read_text() == page()
-
-
-@pytest.fixture
-def top():
-    from pathlib import Path
-
-    return Path(__file__).parent.parent.parent
+def test_the_page_is_up_to_date(scores):
+    written = Path(__file__).parent.parent.parent / "docs" / "oracle-mutants.md"
+    assert written.read_text() == page(scores)
