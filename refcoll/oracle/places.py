@@ -31,13 +31,15 @@ def where(places: Sequence[int], total: int, size: int) -> str:
 
 
 def _chunk(places: Sequence[int], total: int, size: int) -> str | None:
+    """Of all layouts in which these are whole chunks, in that with the fewest of them."""
+    found: list[tuple[int, str]] = []
     for name, bounds in _layouts(total, size):
         indices = _whole(places, bounds)
         if indices and _full(indices, bounds):
-            plural = "s" if len(indices) > 1 else ""
             kind, _, rest = name.partition(" ")
-            return f"{kind}{plural} {spans(indices, 4)} {rest}"
-    return None
+            plural = "s" if len(indices) > 1 else ""
+            found.append((len(indices), f"{kind}{plural} {spans(indices, 4)} {rest}"))
+    return min(found, key=lambda each: each[0])[1] if found else None
 
 
 def _layouts(total: int, size: int) -> Iterator[tuple[str, Bounds]]:
