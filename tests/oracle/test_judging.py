@@ -131,6 +131,8 @@ def test_what_was_raised_comes_before_who_waited_for_it():
 def test_who_refused_comes_before_who_waited():
     said = ended([failed(TimeoutError("late")), "refused: no kernel"])
     assert said.startswith("rank 1: refused: no kernel; rank 0: did not return")
+    said = ended(["refused: no kernel", failed(TypeError("no"))])
+    assert said == "rank 1: raised TypeError: no; rank 0: refused: no kernel"
 
 
 def test_outputs_are_judged_where_they_are_and_are_not_in_place():
