@@ -1,7 +1,9 @@
 """From wrong values to what went wrong, in words.
 
 Each hypothesis is a function that says, of one rank, what explains all its wrong elements, or
-None.  They are asked in order, the most telling first; ranks with the same answer are put
+None.  They are asked in order, the most telling first.  What remains is asked of the
+implementation, with inputs that tell ranks apart (``contributors``); what still remains may be
+rounding, whose bounds are so wide that it comes last.  Ranks with the same answer are put
 together.
 """
 
@@ -9,36 +11,71 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from refcoll.operators import Array
 from refcoll.oracle.contributors import contributed
 from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.meanings import MEANINGS
-from refcoll.oracle.movements import MOVEMENTS
+from refcoll.oracle.forms import FORMS, not_a_bool
+from refcoll.oracle.guarded import poisoned
+from refcoll.oracle.leftovers import LEFTOVERS, stale_inputs
+from refcoll.oracle.losses import LOSSES, ROUNDINGS
+from refcoll.oracle.meanings import MEANINGS, infinities, nan_rules
+from refcoll.oracle.movements import MOVEMENTS, elsewhere
 from refcoll.words import spans
 
 __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 
 Hypothesis = Callable[[Evidence, int], str | None]
 
-HYPOTHESES: Sequence[Hypothesis] = (*MOVEMENTS, *MEANINGS)
-"""The last resort, asking the implementation again, is ``contributors``."""
+MERGED: Sequence[Hypothesis] = (
+    not_a_bool, nan_rules, infinities, *LEFTOVERS, *MOVEMENTS, *LOSSES, *MEANINGS, *FORMS,
+)  # fmt: skip
+MOVED: Sequence[Hypothesis] = (*LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
+AT_LAST: Sequence[Hypothesis] = (stale_inputs, *ROUNDINGS, elsewhere)
+"""Of what is merged, when it is known that nobody's contribution is missing or doubled."""
 
 
 def diagnosed(evidence: Evidence) -> str:
     """What explains the wrong elements of all ranks.  Collective: it may ask again."""
-    said = {rank: _explained(evidence, rank) for rank in evidence.wrong}
-    if any(each is None for each in said.values()):
-        asked = contributed(evidence)  # on all ranks, whichever of them it is needed for
-        said = {
-            rank: each or asked.get(rank) or _plain(evidence, rank) for rank, each in said.items()
-        }
+    with np.errstate(all="ignore"):
+        said = _said(evidence)
     groups: dict[str, list[int]] = {}
     for rank, each in said.items():
-        groups.setdefault(str(each), []).append(rank)
-    return "; ".join(f"{_on(ranks, evidence)} {words}" for words, ranks in list(groups.items())[:4])
+        groups.setdefault(each, []).append(rank)
+    shown = [f"{_on(ranks, evidence)} {words}" for words, ranks in list(groups.items())[:4]]
+    rest = len(groups) - len(shown)
+    return "; ".join([*shown, f"and {rest} more"] if rest else shown)
 
 
-def _explained(evidence: Evidence, rank: int) -> str | None:
-    return next((words for each in HYPOTHESES if (words := each(evidence, rank)) is not None), None)
+def _said(evidence: Evidence) -> dict[int, str]:
+    """By rank."""
+    apart = {rank: _unwritten_apart(evidence, rank) for rank in evidence.wrong}
+    rest = evidence.without({rank: places for rank, (_, places) in apart.items()})
+    merges = evidence.call.op is not None
+    said = {r: _explained(rest, r, MERGED if merges else MOVED) for r in rest.wrong}
+    if merges and None in said.values():
+        asked = contributed(rest)  # on all ranks, whichever of them it is needed for
+        said = {r: each or asked.get(r) or _explained(rest, r, AT_LAST) for r, each in said.items()}
+    words = {r: each or _plain(rest, r) for r, each in said.items()}
+    return {
+        rank: "; ".join(each for each in (first, words.get(rank)) if each)
+        for rank, (first, _) in apart.items()
+    }
+
+
+def _unwritten_apart(evidence: Evidence, rank: int) -> tuple[str | None, Array]:
+    """What was never written says nothing of why the rest is wrong."""
+    places = evidence.wrong[rank]
+    left = places[poisoned(evidence.got(rank)[places])]
+    if not len(left) or len(left) == len(places):
+        return None, left[:0]
+    return f"{evidence.where(left)} not written at all", left
+
+
+def _explained(evidence: Evidence, rank: int, hypotheses: Sequence[Hypothesis]) -> str | None:
+    said = (each(evidence, rank) for each in hypotheses)
+    return next((words for words in said if words is not None), None)
 
 
 def _plain(evidence: Evidence, rank: int) -> str:
@@ -52,6 +89,6 @@ def _plain(evidence: Evidence, rank: int) -> str:
 
 
 def _on(ranks: Sequence[int], evidence: Evidence) -> str:
-    if len(ranks) == evidence.size:
+    if len(ranks) == evidence.size > 1:
         return "on all ranks:"
     return f"on rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}:"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from refcoll.chunks import balanced
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.truth import Truth
-from refcoll.words import spans
+from refcoll.oracle.places import where
+from refcoll.oracle.truth import Truth, merging
 
 Again = Callable[[Sequence[Array]], "list[Array | None] | None"]
 
@@ -30,6 +29,8 @@ class Evidence:
     """Results of the call before, if there was one."""
     again: Again
     """Results of the same call on other inputs; None where it raises.  Collective."""
+    earlier: list[Array] | None = None
+    """Inputs of the call before, if there was one."""
 
     @property
     def size(self) -> int:
@@ -47,6 +48,15 @@ class Evidence:
                     found[rank] = places
         return found
 
+    def without(self, places: dict[int, Array]) -> Evidence:
+        """The same, without these wrong elements, by rank."""
+        if not any(map(len, places.values())):
+            return self
+        other = replace(self)
+        left = {rank: np.setdiff1d(each, places[rank]) for rank, each in self.wrong.items()}
+        other.__dict__["wrong"] = {rank: each for rank, each in left.items() if len(each)}
+        return other
+
     def got(self, rank: int) -> Array:
         """What the rank has; it has something."""
         value = self.outputs[rank]
@@ -60,15 +70,8 @@ class Evidence:
         return right.wanted
 
     def parts(self, rank: int) -> Array:
-        """What is merged into, or passed on to, the rank's elements: a row a rank."""
-        call, count = self.call, self.call.count
-        if call.collective == "scan":
-            return np.stack(self.inputs[: rank + 1])
-        if call.collective == "exscan":
-            return np.stack(self.inputs[:rank])
-        if call.collective == "reduce_scatter":
-            return np.stack(self.inputs)[:, rank * count : (rank + 1) * count]
-        return np.stack(self.inputs)
+        """What is merged into the rank's elements: a row a rank."""
+        return merging(self.call, self.inputs, rank)
 
     def equal(self, rank: int, other: Array | None) -> bool:
         """Whether ``other`` is what the rank has, wherever that is wrong."""
@@ -80,24 +83,9 @@ class Evidence:
             return bool(np.all((one == two) | ((one != one) & (two != two))))
 
     def where(self, places: Sequence[int] | Array) -> str:
-        """The elements in words, with the chunk that they are, if they are one.
-
-        A chunk is one of as many as there are ranks, cut evenly.
-        """
-        listed = [int(each) for each in places]
+        """The elements in words, with the chunk that they are, if they are one."""
         call = self.call
         many = call.collective in ("all_gather", "gather", "all_to_all")
-        total = call.count * (self.size if many else 1)
-        said = f"element{'s' if len(listed) > 1 else ''} {spans(listed, 4)}"
-        if len(listed) == total:
-            return f"all {total} elements" if total > 1 else "the one element"
-        layout = balanced(total, self.size)
-        chunks = [
-            index for index in range(self.size)
-            if layout.length(index) and listed[0] <= layout.offsets[index] <= listed[-1]
-        ]  # fmt: skip
-        covered = sum(layout.length(index) for index in chunks)
-        if chunks and covered == len(listed) and listed[0] == layout.offsets[chunks[0]]:
-            name = "chunk" if len(chunks) == 1 else "chunks"
-            return f"{said} ({name} {spans(chunks)} of {self.size})"
-        return said
+        return where(
+            [int(each) for each in places], call.count * (self.size if many else 1), self.size
+        )

@@ -1,32 +1,46 @@
-"""Hypotheses about what merging did: another operator, another factor, too little precision."""
+"""Hypotheses about what merging did: another operator, another factor, another rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.truth import MERGES, exact_sums, ignoring_nan, merged, roundings
+from refcoll.oracle.truth import MERGES, ignoring_nan, merged
+from refcoll.words import spans
 
 
 def scaled(e: Evidence, rank: int) -> str | None:
     """A constant times what is right: the sum for the mean, divided twice, ..."""
-    if kind(e.got(rank).dtype) not in "fc" or e.call.op not in ("sum", "avg"):
-        return None
-    if e.probe == "special":
-        return None  # factors of what is not finite say nothing
-    n, count = e.size, e.call.count
+    if e.call.op not in ("sum", "avg") or e.probe in ("special", "extremes"):
+        return None  # factors of what is not finite, or wraps, say nothing
     places = e.wrong[rank]
-    got, wanted = (x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank)))
-    for factor, said in _factors(e.call.op, n, count):
-        with np.errstate(all="ignore"):
-            fits = np.allclose(got, wanted * factor, rtol=0.01, atol=0)
-        if fits and np.any(wanted != 0):
-            return f"{e.where(places)}: {said}"
-    return None
+    ratio = _ratio(*(x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank))))
+    if ratio is None:
+        return None
+    factors = _factors(e.call.op, len(e.parts(rank)), e.call.count)
+    fits = [said for factor, said in factors if abs(ratio - factor) <= 0.002 * abs(factor)]
+    if fits:
+        return f"{e.where(places)}: {', or '.join(fits[:2])}"
+    if len(places) < 3:
+        return None
+    return f"{e.where(places)}: {ratio:.6g} times what is right: multiplied once too often"
+
+
+def _ratio(got: Array, wanted: Array) -> float | None:
+    """got / wanted, if that is one real number for all of them."""
+    with np.errstate(all="ignore"):
+        some = wanted != 0
+        if not some.any() or (got[~some] != 0).any() or not np.isfinite(got).all():
+            return None
+        ratios = got[some] / wanted[some]
+        middle = float(np.median(ratios.real))
+        constant = np.abs(got[some] - middle * wanted[some]) <= 0.01 * np.abs(got[some])
+    precise = np.abs(ratios - middle) <= abs(1 - middle) / 4
+    # Narrow floats round ratios; a few large elements show the number best.
+    return middle if middle and constant.all() and precise.mean() > 0.5 else None
 
 
 def _factors(op: str, n: int, count: int) -> Iterator[tuple[float, str]]:
@@ -36,19 +50,18 @@ def _factors(op: str, n: int, count: int) -> Iterator[tuple[float, str]]:
         yield n / max(count, 1), f"divided by the number of elements, {count}, not by N = {n}"
     else:
         yield 1 / n, "the mean, not the sum: divided by N"
-    yield 2, "twice what is right"
+    if n != 2:
+        yield 2, "twice what is right"
     yield -1, "of the opposite sign"
+    for group in (group for group in range(2, 17) if group not in (n, count / n)):
+        yield 1 / group, f"divided by {group} once too often, as by the size of a group of ranks"
 
 
 def other_operator(e: Evidence, rank: int) -> str | None:
     """What another operator gives."""
     parts = e.parts(rank)
-    for op in ("sum", "min", "max", "prod", "bitwise_or", "bitwise_and", "bitwise_xor"):
-        if op == e.call.op or (op.startswith("bitwise") and kind(parts.dtype) not in "ib"):
-            continue
-        if op in ("min", "max") and kind(parts.dtype) == "c":
-            continue
-        if op == "sum" and kind(parts.dtype) == "b":
+    for op in MERGES:
+        if op in (e.call.op, "avg") or not _defined(op, kind(parts.dtype)):
             continue
         with np.errstate(all="ignore"):
             other = merged(op, parts).astype(parts.dtype)
@@ -58,6 +71,12 @@ def other_operator(e: Evidence, rank: int) -> str | None:
 
 
 _NAMES = {"min": "minimum", "max": "maximum", "prod": "product"}
+
+
+def _defined(op: str, of: str) -> bool:
+    if op.startswith(("bitwise", "logical")):
+        return of in "ib"
+    return of != "b" if op in ("sum", "prod") else of != "c"
 
 
 def signedness(e: Evidence, rank: int) -> str | None:
@@ -73,97 +92,93 @@ def signedness(e: Evidence, rank: int) -> str | None:
 
 
 def saturated(e: Evidence, rank: int) -> str | None:
-    """The largest or smallest value, where that is not the sum."""
-    dtype = e.got(rank).dtype
-    if dtype.kind not in "iu":
+    """The largest or smallest value, where that is not the sum; or that of the signed type."""
+    dtype, got = e.got(rank).dtype, e.got(rank)[e.wrong[rank]]
+    if dtype.kind not in "iu" or e.call.op not in ("sum", "prod"):
         return None
-    info = np.iinfo(dtype)
-    got = e.got(rank)[e.wrong[rank]]
-    if not np.isin(got, [info.max, info.min]).all() or e.call.op not in ("sum", "prod"):
-        return None
-    return f"{e.where(e.wrong[rank])}: saturated at the end of the range of {dtype}"
+    for taken in (dtype, np.dtype(f"i{dtype.itemsize}")):
+        info = np.iinfo(taken)
+        if np.isin(got.astype(object), [info.max, info.min]).all():
+            return f"{e.where(e.wrong[rank])}: saturated at the end of the range of {taken}"
+    return None
 
 
 def nan_rules(e: Evidence, rank: int) -> str | None:
     """NaN lost, made up, or treated now this way and now that."""
-    parts, places = e.parts(rank), e.wrong[rank]
-    if kind(parts.dtype) != "f" or e.probe != "special":
+    if e.probe != "special":
         return None
+    parts, places = e.parts(rank), e.wrong[rank]
     nan = (parts != parts)[:, places]
     if not nan.any(axis=0).all():
         return None
     holders = sorted({int(each) for each in np.argmax(nan, axis=0)})
-    named = ", ".join(map(str, holders))
-    if e.call.op in ("min", "max"):
-        whole = ignoring_nan(e.call.op, parts)
-        if e.equal(rank, whole):
-            return f"ignored a NaN on ranks {named}, and propagates it from others"
-        return (
-            f"{e.where(places)}: with a NaN on rank {named} the {_NAMES[e.call.op]} of the others "
-            "is neither NaN nor right: the comparison depends on the order"
-        )
-    return f"{e.where(places)}: a NaN on rank {named} is lost"
+    named = f"a NaN on rank{'s' if len(holders) > 1 else ''} {spans(holders)}"
+    said, op = e.where(places), str(e.call.op)
+    if op not in ("min", "max"):
+        return f"{said}: {named} is lost"
+    return f"{said}: {op.upper()} depends on the order of operands: {_nan_by_rank(e, rank)}"
+
+
+def _nan_by_rank(e: Evidence, rank: int) -> str:
+    """What became of each rank's NaN, in all elements that have just that one.
+
+    ``a < b ? a : b`` gives b where either is NaN: the NaN or, worse, what comes after it alone.
+    """
+    parts, got = e.parts(rank), e.got(rank)
+    nan, lost = parts != parts, ignoring_nan(str(e.call.op), parts)
+    fates: dict[str, list[int]] = {}
+    for holder in range(len(parts)):
+        alone = nan[holder] & (nan.sum(axis=0) == 1)
+        ignored, through = (got == lost)[alone], (got != got)[alone]
+        other = ~(through | ignored)
+        said = [
+            name for name, of in zip(_FATES, (through, ignored, other), strict=True) if of.any()
+        ]
+        if said:
+            fates.setdefault(" or ".join(said), []).append(holder)
+    return "; ".join(
+        f"a NaN on rank{'s' if len(ranks) > 1 else ''} {spans(ranks)} {fate}"
+        for fate, ranks in fates.items()
+    )
+
+
+_FATES = ("comes through", "is ignored", "hides other ranks' values")
 
 
 def infinities(e: Evidence, rank: int) -> str | None:
-    """Infinities that became something else."""
+    """Infinities, and NaNs that come from them, that became something else."""
     wanted, got = e.wanted(rank)[e.wrong[rank]], e.got(rank)[e.wrong[rank]]
-    if kind(wanted.dtype) != "f" or not np.isinf(wanted.astype(np.float64)).all():
+    if kind(wanted.dtype) != "f" or np.isfinite(wanted.astype(np.float64)).any():
         return None
     shown = sorted({repr(float(each)) for each in got})
-    return f"{e.where(e.wrong[rank])}: infinite, but came out as {', '.join(shown[:3])}"
+    what = "infinite" if np.isinf(wanted.astype(np.float64)).any() else "infinity minus infinity"
+    return f"{e.where(e.wrong[rank])}: {what}, but came out as {', '.join(shown[:3])}"
 
 
-def flushed(e: Evidence, rank: int) -> str | None:
-    """Subnormals taken for zero."""
-    if e.probe != "tiny" or (e.got(rank)[e.wrong[rank]] != 0).any():
+def part_by_part(e: Evidence, rank: int) -> str | None:
+    """Complex numbers multiplied as pairs."""
+    parts = e.parts(rank)
+    if kind(parts.dtype) != "c" or e.call.op != "prod":
         return None
-    return f"{e.where(e.wrong[rank])}: subnormal, and flushed to zero"
-
-
-def imprecise(e: Evidence, rank: int) -> str | None:
-    """Within the bound of a narrower dtype's roundings."""
-    parts, got, places = e.parts(rank), e.got(rank), e.wrong[rank]
-    if e.probe != "rough" or e.call.op is None:
+    other = MERGES["prod"](parts.real) + 1j * MERGES["prod"](parts.imag)
+    if not e.equal(rank, other):
         return None
-    narrower = _NARROWER.get(parts.dtype.name, ())
-    exact, scale = _exact_and_scale(e.call.op, parts[:, places])
-    with np.errstate(all="ignore"):
-        error = np.abs(got[places].astype(np.float64) - exact)
-    for name in narrower:
-        dtype = _named(name)
-        if (error <= roundings(dtype, 2 * len(parts)) * scale).all():
-            worst = float(np.max(error / np.where(scale == 0, 1, scale)))
-            return (
-                f"{e.where(places)}: accumulated in {name}, not {parts.dtype.name}: off by up to "
-                f"{worst:.1e} of the sum of magnitudes"
-            )
-    return None
+    return f"{e.where(e.wrong[rank])}: complex numbers multiplied part by part"
 
 
-_NARROWER = {
-    "float64": ("float32", "float16", "bfloat16"),
-    "float32": ("float16", "bfloat16"),
-    "float16": ("bfloat16", "float8_e4m3fn", "float8_e5m2"),
-    "bfloat16": ("float8_e4m3fn", "float8_e5m2"),
-}
-
-
-def _named(name: str) -> np.dtype[Any]:
-    from refcoll.testing.values import dtype_named
-
-    return dtype_named(name)
-
-
-def _exact_and_scale(op: str, parts: Array) -> tuple[Array, Array]:
-    if op == "prod":
-        exact = np.multiply.reduce(parts.astype(np.float64), axis=0)
-        return exact, np.abs(exact)
-    exact, absolute = exact_sums(parts)
-    size = len(parts) if op == "avg" else 1
-    return exact / size, absolute / size
+def magnitudes(e: Evidence, rank: int) -> str | None:
+    """The extreme of magnitudes."""
+    parts = e.parts(rank)
+    if e.call.op not in ("min", "max") or kind(parts.dtype) not in "if":
+        return None
+    wide = np.abs(parts.astype(np.float64))
+    chosen = (np.argmin if e.call.op == "min" else np.argmax)(wide, axis=0)
+    found = np.take_along_axis(parts, chosen[None], axis=0)[0]
+    if not e.equal(rank, found):
+        return None
+    return f"{e.where(e.wrong[rank])}: the {_NAMES[e.call.op]} by magnitude, not by value"
 
 
 MEANINGS: Sequence[Callable[[Evidence, int], str | None]] = (
-    nan_rules, infinities, flushed, signedness, saturated, scaled, other_operator, imprecise,
+    nan_rules, infinities, signedness, saturated, scaled, magnitudes, other_operator, part_by_part,
 )  # fmt: skip

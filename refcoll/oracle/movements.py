@@ -3,54 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from refcoll.chunks import balanced
 from refcoll.operators import Array
 from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.guarded import poisoned
-
-
-def unwritten(e: Evidence, rank: int) -> str | None:
-    """The poison of before the call is still there."""
-    if e.call.in_place or not poisoned(e.got(rank))[e.wrong[rank]].all():
-        return None
-    return f"{e.where(e.wrong[rank])} not written at all{_tail(e, rank)}"
-
-
-def zeros(e: Evidence, rank: int) -> str | None:
-    """Nothing but zeros, where that is wrong."""
-    places = e.wrong[rank]
-    if (e.got(rank)[places] != 0).any() or len(places) < 2:
-        return None
-    return f"zeros in {e.where(places)}{_tail(e, rank)}"
-
-
-def _tail(e: Evidence, rank: int) -> str:
-    """If they are the last ones."""
-    places, count = e.wrong[rank], e.got(rank).size
-    last = len(places) < count and places[0] == count - len(places)
-    return f": the tail, from element {places[0]} on, is not processed" if last else ""
-
-
-def stale(e: Evidence, rank: int) -> str | None:
-    """The result of the call before."""
-    if e.before is None or not e.equal(rank, e.before[rank]):
-        return None
-    return f"{e.where(e.wrong[rank])}: what the previous call gave, so stale memory was read"
-
-
-def one_input(e: Evidence, rank: int) -> str | None:
-    """A single rank's input, where several should be merged."""
-    if e.call.op is None or e.call.op == "avg":
-        return None
-    parts = e.parts(rank)
-    for other in [rank, *range(len(parts))]:
-        if other < len(parts) and e.equal(rank, parts[other]):
-            whose = "the rank's own input" if other == rank else f"rank {other}'s input"
-            return f"{e.where(e.wrong[rank])}: {whose} alone, nothing merged into it"
-    return None
+from refcoll.oracle.places import CUTS
 
 
 def other_piece(e: Evidence, rank: int) -> str | None:
@@ -64,20 +23,29 @@ def other_piece(e: Evidence, rank: int) -> str | None:
     return None
 
 
+def one_input(e: Evidence, rank: int) -> str | None:
+    """A single rank's input, where several should be merged."""
+    if e.call.op in (None, "avg"):
+        return None
+    parts = e.parts(rank)
+    for other in [rank, *range(len(parts))]:
+        if other < len(parts) and e.equal(rank, parts[other]):
+            whose = "the rank's own input" if other == rank else f"rank {other}'s input"
+            return f"{e.where(e.wrong[rank])}: {whose} alone, nothing merged into it"
+    return None
+
+
 def moved_blocks(e: Evidence, rank: int) -> str | None:
     """The right blocks in a wrong order, or the same block in several places."""
     wanted = e.wanted(rank)
     many = e.call.collective in ("all_gather", "gather", "all_to_all")
-    layout = balanced(wanted.size, e.size)
-    lengths = {layout.length(index) for index in range(e.size)}
-    if e.size < 2 or len(lengths) > 1 or not wanted.size:
-        return None
-    blocks = wanted.reshape(e.size, -1)
-    sources = [_source(e.got(rank).reshape(e.size, -1)[i], blocks) for i in range(e.size)]
-    if None in sources or sources == [*range(e.size)]:
+    sources = _sources(e.got(rank), wanted, e.size)
+    if sources is None:
         return None
     what = "block" if many else "chunk"
-    rotated = {(source - i) % e.size for i, source in enumerate(sources)}  # type: ignore[operator]
+    if len({*sources}) == 1 and e.size > 2:
+        return f"every {what} holds {what} {sources[0]}: do they share memory?"
+    rotated = {(source - i) % e.size for i, source in enumerate(sources)}
     if len(rotated) == 1:
         by = rotated.pop()
         return f"{what} i holds {what} (i + {by}) mod {e.size}: rotated by {by}"
@@ -85,23 +53,67 @@ def moved_blocks(e: Evidence, rank: int) -> str | None:
     return f"{what}s in a wrong place: {said}"
 
 
-def _source(block: Array, blocks: Array) -> int | None:
-    equal = [i for i, each in enumerate(blocks) if each.tobytes() == block.tobytes()]
-    return equal[0] if equal else None
+def _sources(got: Array, wanted: Array, size: int) -> list[int] | None:
+    """Of each of N chunks of the result, which right chunk it holds; None if that is not so.
+
+    A chunk may be an element longer than what it holds.
+    """
+    if size < 2 or wanted.size < size:
+        return None
+    for cut in CUTS:
+        bounds = cut(wanted.size, size)
+        pieces = [slice(*pair) for pair in pairwise(bounds)]
+        found = [_source(got[piece], [wanted[each] for each in pieces]) for piece in pieces]
+        sources = [each for each in found if each is not None]
+        if len(sources) == size and sources != [*range(size)]:
+            return sources
+    return None
+
+
+def _source(piece: Array, pieces: Sequence[Array]) -> int | None:
+    for index, each in enumerate(pieces):
+        common = min(piece.size, each.size)
+        longer = piece.size - common
+        if longer < 2 and common > longer and _bits(piece[:common]) == _bits(each[:common]):
+            return index
+    return None
+
+
+def whose_block(e: Evidence, rank: int) -> str | None:
+    """Whole blocks that are some other rank's, or that it meant for another."""
+    count, got = e.call.count, e.got(rank)
+    if e.call.op is not None or not count:
+        return None
+    known = {
+        x[first : first + count].tobytes(): (source, first // count)
+        for source, x in enumerate(e.inputs)
+        for first in range(0, x.size, count)
+    }
+    said = []
+    for index in sorted({int(place) // count for place in e.wrong[rank]}):
+        found = known.get(got[index * count : (index + 1) * count].tobytes())
+        if found is None:
+            return None
+        said.append(f"block {index} holds block {found[1]} of rank {found[0]}'s input")
+    return ", ".join(said)
 
 
 def permuted(e: Evidence, rank: int) -> str | None:
     """The right values in other elements."""
-    for said, other in _permutations(e.wanted(rank)):
+    if len(e.wrong[rank]) < 2:
+        return None
+    for said, other in _permutations(e.wanted(rank), e.size, e.call.count):
         if e.equal(rank, other):
             return f"{e.where(e.wrong[rank])}: {said}"
     return None
 
 
-def _permutations(wanted: Array) -> Iterator[tuple[str, Array]]:
+def _permutations(wanted: Array, size: int, count: int) -> Iterator[tuple[str, Array]]:
     if wanted.size < 2:
         return
     yield "the elements in reverse order", wanted[::-1]
+    if wanted.size == size * count:
+        yield "each block's elements in reverse order", wanted.reshape(size, -1)[:, ::-1].ravel()
     for by in range(1, min(4, wanted.size)):
         yield f"shifted: element i holds element i + {by}", np.roll(wanted, -by)
         yield f"shifted: element i holds element i - {by}", np.roll(wanted, by)
@@ -110,19 +122,39 @@ def _permutations(wanted: Array) -> Iterator[tuple[str, Array]]:
             yield f"in storage order of a {rows}-row transpose", wanted.reshape(rows, -1).T.ravel()
 
 
-def nccl_place(e: Evidence, rank: int) -> str | None:
-    """In place, NCCL puts a rank's piece where it was, MPI at the start."""
-    if e.call.collective != "reduce_scatter" or not e.call.in_place or not rank:
-        return None
-    own = e.inputs[rank][: e.call.count]
-    if e.equal(rank, own):
-        return (
-            "its input's first elements: MPI's in-place result stands at the start of the buffer, "
-            "NCCL's at the rank's own piece"
-        )
+def shifted_over_the_end(e: Evidence, rank: int) -> str | None:
+    """All elements one or a few places off, but for those at the end."""
+    got, wanted = e.got(rank), e.wanted(rank)
+    for by in range(1, min(4, wanted.size - 4)):
+        if _bits(got[:-by]) == _bits(wanted[by:]):
+            return f"shifted: element i holds element i + {by}, the last what lies behind the end"
+        if _bits(got[by:]) == _bits(wanted[:-by]):
+            return f"shifted: element i holds element i - {by}, the first what lies before it"
     return None
 
 
+def _bits(values: Array) -> bytes:
+    return values.tobytes()
+
+
+def elsewhere(e: Evidence, rank: int) -> str | None:
+    """Right values of other places of the whole vector, each of which occurs once there."""
+    pieces = [right.wanted for right in e.truths if right is not None]
+    many = e.call.collective in ("reduce_scatter", "scatter")
+    whole = np.concatenate(pieces) if many else e.wanted(rank)
+    values, firsts = np.unique(whole, return_index=True)
+    if len(values) < 8 or len(values) < 0.9 * whole.size:
+        return None
+    at = {value.tobytes(): int(first) for value, first in zip(values, firsts, strict=True)}
+    places = e.wrong[rank]
+    found = [at.get(value.tobytes()) for value in e.got(rank)[places]]
+    if None in found:
+        return None
+    own = rank * e.call.count if many else 0
+    said = [f"{own + place} holds {f}" for place, f in zip(places[:4], found[:4], strict=True)]
+    return f"{e.where(places)}: right values of other elements: {', '.join(said)}, ..."
+
+
 MOVEMENTS: Sequence[Callable[[Evidence, int], str | None]] = (
-    unwritten, zeros, stale, nccl_place, other_piece, one_input, moved_blocks, permuted,
+    other_piece, one_input, moved_blocks, whose_block, permuted, shifted_over_the_end,
 )  # fmt: skip

@@ -155,7 +155,14 @@ def _extremes(
 def _bits(
     call: Call, dtype: np.dtype[Any], length: int, rank: int, size: int, generator: Generator
 ) -> Array:  # fmt: skip
-    """Any bits, NaNs with payloads included; of bools 0 and 1."""
+    """Any bits, NaNs with payloads included; of bools 0 and 1; of floats some -0.0, too."""
     if dtype.kind == "b":
         return generator.integers(0, 2, length).astype(dtype)
-    return np.frombuffer(generator.bytes(length * dtype.itemsize), dtype).copy()
+    values = np.frombuffer(generator.bytes(length * dtype.itemsize), dtype).copy()
+    if kind(dtype) == "f":
+        chosen = generator.integers(0, 24, length)
+        for number, special in enumerate((-0.0, 0.0, np.inf)):
+            values[chosen == number] = special
+        subnormal = chosen == 3
+        values[subnormal] = _tiny(call, dtype, int(subnormal.sum()), rank, size, generator)
+    return values

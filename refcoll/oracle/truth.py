@@ -47,19 +47,27 @@ def truth(probe: str, call: Call, inputs: Sequence[Array], rank: int) -> Truth |
         return None
     if call.op is None:
         return _moved(call, inputs, rank)
-    parts = _parts(call, inputs, rank)
+    parts = merging(call, inputs, rank)
     dtype = dtype_named(call.dtype)
     if probe == "rough":
         return _bounded(call.op, parts, dtype)
     if probe == "special":
         return _special(call.op, parts)
     if call.op == "avg":
-        return _averaged(parts, dtype)
+        return _whole_mean(parts) if kind(dtype) == "i" else _averaged(parts, dtype)
+    if call.op.startswith("logical") and len(parts) == 1:
+        return _unmerged(parts[0])
     return _exact(np.asarray(merged(call.op, parts), dtype))
 
 
-def _parts(call: Call, inputs: Sequence[Array], rank: int) -> Array:
-    """What is merged into this rank's result, a row a rank."""
+def _unmerged(alone: Array) -> Truth:
+    """A logical operator over one rank: as it is (MPI, where nothing is merged), or 0 or 1."""
+    truth = np.asarray(alone != 0, alone.dtype)
+    return Truth(truth, lambda got: np.asarray((got != truth) & (got != alone)))
+
+
+def merging(call: Call, inputs: Sequence[Array], rank: int) -> Array:
+    """What is merged into the rank's result, a row a rank."""
     if call.collective == "scan":
         return np.stack(inputs[: rank + 1])
     if call.collective == "exscan":
@@ -129,6 +137,8 @@ def _exact(wanted: Array) -> Truth:
     """Equal, zeros of either sign; NaN equals NaN."""
 
     def check(got: Array) -> Array:
+        if got.dtype.kind == "b":  # a bool is a byte, and that of True is 1
+            return _other_bits(got, wanted)
         with np.errstate(invalid="ignore"):
             differs: Array = (got != wanted) & ~(_is_nan(got) & _is_nan(wanted))
             return differs
@@ -178,6 +188,15 @@ def _averaged(parts: Array, dtype: np.dtype[Any]) -> Truth:
     exact, absolute = exact_sums(parts)
     size = len(parts)
     return _near(exact / size, roundings(dtype, size + 1) * absolute / size, dtype)
+
+
+def _whole_mean(parts: Array) -> Truth:
+    """Of integers, not a dtype of ``avg`` here: the exact mean, rounded up or down."""
+    total = np.add.reduce(parts.astype(object), axis=0)
+    size = len(parts)
+    down = np.array([each // size for each in total]).astype(parts.dtype)
+    up = np.array([-(-each // size) for each in total]).astype(parts.dtype)
+    return Truth(down, lambda got: (got != down) & (got != up))
 
 
 def _near(exact: Array, bound: Array, dtype: np.dtype[Any]) -> Truth:

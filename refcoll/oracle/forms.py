@@ -1,0 +1,80 @@
+"""Hypotheses about single elements: their bytes, signs, payloads and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from refcoll.operators import Array, kind
+from refcoll.oracle.evidence import Evidence
+
+
+def byte_order(e: Evidence, rank: int) -> str | None:
+    """Every element with its bytes the other way round."""
+    wanted = e.wanted(rank)
+    if wanted.dtype.itemsize == 1 or not _same_bits(e, rank, wanted.byteswap()):
+        return None
+    return f"{e.where(e.wrong[rank])}: right, but with the bytes in reverse order"
+
+
+def swapped_parts(e: Evidence, rank: int) -> str | None:
+    """Real for imaginary, or all real parts before all imaginary ones."""
+    wanted = e.wanted(rank)
+    if kind(wanted.dtype) != "c":
+        return None
+    parts = np.ascontiguousarray(wanted).view(wanted.real.dtype).reshape(-1, 2)
+    if _same_bits(e, rank, _complex(parts[:, ::-1], wanted)):
+        return f"{e.where(e.wrong[rank])}: real and imaginary parts in each other's place"
+    if _same_bits(e, rank, _complex(parts.T, wanted)):
+        return f"{e.where(e.wrong[rank])}: all real parts, then all imaginary ones: in planes"
+    return None
+
+
+def _complex(parts: Array, like: Array) -> Array:
+    return np.ascontiguousarray(parts).ravel().view(like.dtype)
+
+
+def sign_of_zero(e: Evidence, rank: int) -> str | None:
+    """Moved zeros that have lost their sign."""
+    wanted, got = (x[e.wrong[rank]] for x in (e.wanted(rank), e.got(rank)))
+    if kind(wanted.dtype) != "f" or (wanted != 0).any() or (got != 0).any():
+        return None
+    return f"{e.where(e.wrong[rank])}: the sign of zero is lost: moved data must keep their bits"
+
+
+def payload(e: Evidence, rank: int) -> str | None:
+    """NaNs that have become other NaNs on the way."""
+    wanted, got = (x[e.wrong[rank]] for x in (e.wanted(rank), e.got(rank)))
+    if kind(wanted.dtype) not in "fc" or not ((wanted != wanted) & (got != got)).all():
+        return None
+    return (
+        f"{e.where(e.wrong[rank])}: NaNs with other bits: their payload is lost, so the data "
+        "were moved as numbers, not as bytes"
+    )
+
+
+def not_a_bool(e: Evidence, rank: int) -> str | None:
+    """A byte in a bool that is neither 0 nor 1."""
+    got = e.got(rank)[e.wrong[rank]]
+    if got.dtype.kind != "b" or not (got.view(np.uint8) > 1).all():
+        return None
+    shown = sorted({int(each) for each in got.view(np.uint8)})
+    return (
+        f"{e.where(e.wrong[rank])}: bools that are neither 0 nor 1 but {shown[0]}: added as bytes"
+    )
+
+
+def _same_bits(e: Evidence, rank: int, other: Array) -> bool:
+    """In all wrong places; a NaN may be another one."""
+    places, width = e.wrong[rank], other.dtype.itemsize
+    one, two = (
+        np.ascontiguousarray(x[places]).view(np.uint8).reshape(-1, width)
+        for x in (e.got(rank), other)
+    )
+    return bool((one == two).all())
+
+
+FORMS: Sequence[Callable[[Evidence, int], str | None]] = (
+    byte_order, swapped_parts, sign_of_zero, payload, not_a_bool,
+)  # fmt: skip

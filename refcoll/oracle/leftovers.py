@@ -1,0 +1,109 @@
+"""Hypotheses about memory: what was not written, or was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+import numpy as np
+
+from refcoll.operators import Array, kind
+from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.guarded import poison, poisoned
+from refcoll.oracle.truth import merged, merging
+
+
+def unwritten(e: Evidence, rank: int) -> str | None:
+    """The poison of before the call is still there, but for some bytes of an element maybe."""
+    places = e.wrong[rank]
+    still = poisoned(e.got(rank)[places])
+    part = np.flatnonzero(~still)
+    if len(part) > 1 or not still.any() or not _partly(e, rank, places[part]):
+        return None
+    return f"{e.where(places)} not written at all{_tail(e, rank)}"
+
+
+def _partly(e: Evidence, rank: int, places: Array) -> bool:
+    """Whether each byte is the right one or poison."""
+    width = e.got(rank).dtype.itemsize
+    got, wanted = (
+        np.ascontiguousarray(x[places]).view(np.uint8).reshape(-1, width)
+        for x in (e.got(rank), e.wanted(rank))
+    )
+    return bool(((got == wanted) | (got == poison(e.got(rank).dtype))).all())
+
+
+def zeros(e: Evidence, rank: int) -> str | None:
+    """Nothing but zeros, where that is wrong."""
+    places = e.wrong[rank]
+    if len(places) < 2 or e.probe in ("tiny", "special"):
+        return None
+    if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).all():
+        return None
+    return f"zeros in {e.where(places)}{_tail(e, rank)}"
+
+
+def _tail(e: Evidence, rank: int) -> str:
+    """If they are the last ones."""
+    places, count = e.wrong[rank], e.got(rank).size
+    last = len(places) < count and places[0] == count - len(places)
+    return f": the tail, from element {places[0]} on, is not processed" if last else ""
+
+
+def stale(e: Evidence, rank: int) -> str | None:
+    """The result of the call before."""
+    if e.before is None or not e.equal(rank, e.before[rank]):
+        return None
+    return f"{e.where(e.wrong[rank])}: what the previous call gave, so stale memory was read"
+
+
+def stale_inputs(e: Evidence, rank: int) -> str | None:
+    """Some ranks' inputs of the call before, merged with others' of this one."""
+    if e.earlier is None or e.call.op in (None, "avg") or e.probe not in ("coded", "extremes"):
+        return None
+    now, then = e.parts(rank), merging(e.call, e.earlier, rank)
+    ranks = len(now)
+    alone = ([r] for r in range(ranks))
+    below = (list(range(first)) for first in range(2, ranks + 1))
+    others = [[r for r in range(ranks) if r != rank]]
+    for old in chain(alone, below, others):
+        mixed = now.copy()
+        mixed[old] = then[old]
+        if e.equal(rank, merged(str(e.call.op), mixed)):
+            named = ", ".join(map(str, old))
+            return (
+                f"{e.where(e.wrong[rank])}: the input of rank {named} is that of the previous call"
+            )
+    return None
+
+
+def onto_poison(e: Evidence, rank: int) -> str | None:
+    """The output, or memory that nobody wrote, taken for zeros and added to."""
+    places, got, wanted = e.wrong[rank], e.got(rank), e.wanted(rank)
+    if e.call.op is None or e.probe == "special":
+        return None
+    said = f"{e.where(places)}: uninitialised memory, such as what the output held before, was read"
+    if kind(got.dtype) in "fc":
+        return f"{said}: NaN, which no input holds" if (got != got)[places].all() else None
+    if got.dtype.kind == "b":
+        return None
+    held = poison(got.dtype).view(got.dtype)
+    return f"{said} and added to" if e.equal(rank, wanted + held) else None
+
+
+def nccl_place(e: Evidence, rank: int) -> str | None:
+    """In place, NCCL puts a rank's piece where it was, MPI at the start."""
+    if e.call.collective != "reduce_scatter" or not e.call.in_place or not rank:
+        return None
+    own = e.inputs[rank][: e.call.count]
+    if e.equal(rank, own):
+        return (
+            "its input's first elements: MPI's in-place result stands at the start of the buffer, "
+            "NCCL's at the rank's own piece"
+        )
+    return None
+
+
+LEFTOVERS: Sequence[Callable[[Evidence, int], str | None]] = (
+    unwritten, zeros, stale, nccl_place, onto_poison,
+)  # fmt: skip

@@ -1,0 +1,141 @@
+"""Mutants that read memory too early, too late, or before it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from refcoll.communicator import Communicator
+from refcoll.operators import Array
+from refcoll.oracle.guarded import poison
+from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
+
+
+class WrongHalfOfDoubleBuffer(Faulty):
+    """Results alternate between two buffers, and the other one is delivered."""
+
+    shows_at, says = ShowsAt("all_reduce"), "previous call"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._last: dict[int, Array] = {}
+
+    def store(self, values: Array, out: Array) -> None:
+        last = self._last.get(values.nbytes, values)
+        self._last[values.nbytes] = values.copy()
+        out[:] = last.view(out.dtype)
+
+
+class CachedByShape(Faulty):
+    """Results are kept for calls that look alike: of the same count, dtype and operator."""
+
+    shows_at, says = ShowsAt("reduce"), "previous call"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._kept: dict[Any, Array] = {}
+
+    def store(self, values: Array, out: Array) -> None:
+        out[:] = self._kept.setdefault((values.size, values.dtype), values.copy())
+
+
+class StaleTail(Faulty):
+    """The last elements of a scratch, beyond a multiple of eight, are not filled anew."""
+
+    shows_at, says = ShowsAt("all_reduce", counts="no multiple of 8"), "previous call"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._scratch: dict[Any, Array] = {}
+
+    def load(self, x: Array, out: Array | None) -> Array:
+        kept = self._scratch.setdefault((x.size, x.dtype), x.copy())
+        whole = x.size // 8 * 8
+        kept[:whole] = x[:whole]
+        return kept.copy()
+
+
+class UninitialisedPadding(Faulty):
+    """Pads to a multiple of four with memory that nobody has written, and merges that with
+    the last element (deepspeedai/DeepSpeed#3832)."""
+
+    shows_at, says = ShowsAt("reduce", counts="no multiple of 4"), "uninitialised|NaN"
+
+    def load(self, x: Array, out: Array | None) -> Array:
+        work = x.copy()
+        if x.size % 4:
+            garbage = poison(x.dtype).view(x.dtype)
+            self.merge("sum", work[-1:], garbage)
+        return work
+
+
+class DeliveredTooEarly(Faulty):
+    """The result is copied out before the last message of the ring has come."""
+
+    shows_at, says = ShowsAt("all_reduce"), "missing|own input"
+
+    def share(self, chunks: Sequence[Array], first: int) -> None:
+        last = chunks[(first + 1) % self.size]
+        before = last.copy()
+        super().share(chunks, first)
+        last[:] = before
+
+
+class MixedCalls(Faulty):
+    """A message more than is received is sent in each call: later calls get earlier ones'
+    (as in open-mpi/ompi#2427, where two calls share a tag)."""
+
+    shows_at, says = ShowsAt("scan"), "input of rank .* is that of the previous call"
+
+    def send(self, values: Array, to: int) -> None:
+        self.wire.post(values, to)
+
+    def scan(self, x: Array, out: Array, op: str) -> None:
+        super().scan(x, out, op)
+        if self.rank + 1 < self.size:
+            self.wire.post(out, self.rank + 1)
+
+
+class AddsToTheOutput(Faulty):
+    """Adds to the output, which it takes to hold zeros."""
+
+    shows_at, says = ShowsAt("reduce_scatter"), "what the output held before"
+
+    def store(self, values: Array, out: Array) -> None:
+        with np.errstate(all="ignore"):
+            out += values
+
+
+class SendsBeforeWritten(Faulty):
+    """The root sends while the memory it sends from is still being filled: the last half of
+    what arrives is zeros."""
+
+    shows_at, says = ShowsAt("broadcast", counts="2 and more"), "zeros"
+
+    def send(self, values: Array, to: int) -> None:
+        late = values.copy()
+        late[values.size // 2 :] = 0
+        super().send(late, to)
+
+
+class GatherDeliversLastCall(Faulty):
+    """Blocks that arrive are put into a buffer that is delivered by the next call."""
+
+    shows_at, says = ShowsAt("all_gather"), "previous call"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._kept: dict[Any, Array] = {}
+
+    def store(self, values: Array, out: Array) -> None:
+        key = (values.size, values.dtype)
+        out[:] = self._kept.get(key, values)
+        self._kept[key] = values.copy()
+
+
+MUTANTS = mutants(
+    "memory", WrongHalfOfDoubleBuffer, CachedByShape, StaleTail, UninitialisedPadding,
+    DeliveredTooEarly, MixedCalls, AddsToTheOutput, SendsBeforeWritten, GatherDeliversLastCall,
+)  # fmt: skip

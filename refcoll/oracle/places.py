@@ -1,0 +1,100 @@
+"""Which elements, in words, and which chunk of which algorithm that is.
+
+Chunks are named only where the elements are whole ones of a layout that algorithms use:
+
+    N chunks       rings, and whatever reduces and scatters
+    2 chunks       the first halving step; one tree of a double tree
+    2N chunks      two rings in opposite directions
+    p chunks       recursive halving among the p ranks of a power of two
+    segments       of a power of two, where long vectors are piped
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from refcoll.chunks import balanced
+from refcoll.words import spans
+
+Bounds = Sequence[int]
+
+
+def where(places: Sequence[int], total: int, size: int) -> str:
+    """As in "elements 99-130 (chunk 3 of 4, as in a ring)", of ``total`` elements."""
+    listed = [int(each) for each in places]
+    if len(listed) == total:
+        return f"all {total} elements" if total > 1 else "the one element"
+    said = f"element{'s' if len(listed) > 1 else ''} {spans(listed, 4)}"
+    chunk = _chunk(listed, total, size)
+    return f"{said} ({chunk})" if chunk else said
+
+
+def _chunk(places: Sequence[int], total: int, size: int) -> str | None:
+    """Of all layouts in which these are whole chunks, in that with the fewest of them."""
+    found: list[tuple[int, str]] = []
+    for name, bounds in _layouts(total, size):
+        indices = _whole(places, bounds)
+        if indices and _full(indices, bounds):
+            kind, _, rest = name.partition(" ")
+            plural = "s" if len(indices) > 1 else ""
+            found.append((len(indices), f"{kind}{plural} {spans(indices, 4)} {rest}"))
+    return min(found, key=lambda each: each[0])[1] if found else None
+
+
+def _layouts(total: int, size: int) -> Iterator[tuple[str, Bounds]]:
+    """Names and where the chunks begin and end, the most usual first."""
+    power = 1 << (size.bit_length() - 1)
+    others = [(2, "halving"), (2 * size, "two rings"), (power, "recursive halving")]
+    wanted = [(size, "a ring")] + [each for each in others if each[0] != size]
+    for chunks, algorithm in wanted:
+        if chunks == 1 or (chunks != size and total < 4 * chunks):
+            continue
+        for cut in CUTS:
+            yield f"chunk of {chunks}, as in {algorithm}", cut(total, chunks)
+    for exponent in range(20, 3, -1):
+        length = 1 << exponent
+        if 2 * length <= total:
+            yield f"segment of {length} elements", [*range(0, total, length), total]
+
+
+def _remainder_first(total: int, chunks: int) -> Bounds:
+    layout = balanced(total, chunks)
+    return [*layout.offsets, total]
+
+
+def _spread(total: int, chunks: int) -> Bounds:
+    return [total * index // chunks for index in range(chunks + 1)]
+
+
+def _remainder_last(total: int, chunks: int) -> Bounds:
+    return [total // chunks * index for index in range(chunks)] + [total]
+
+
+def _rounded_up(total: int, chunks: int) -> Bounds:
+    length = -(-total // chunks)
+    return [min(total, length * index) for index in range(chunks + 1)]
+
+
+CUTS: Sequence[Callable[[int, int], Bounds]] = (
+    _remainder_first, _spread, _rounded_up, _remainder_last,
+)  # fmt: skip
+
+
+def _full(indices: Sequence[int], bounds: Bounds) -> bool:
+    """Whether there is more than a short piece at the end."""
+    longest = max(end - first for first, end in pairwise(bounds))
+    return any(bounds[index + 1] - bounds[index] >= longest - 1 for index in indices)
+
+
+def _whole(places: Sequence[int], bounds: Bounds) -> list[int] | None:
+    """The chunks that the places are, if they are whole ones."""
+    wrong, found = set(places), []
+    for index, (first, end) in enumerate(pairwise(bounds)):
+        inside = len(wrong.intersection(range(first, end))) if first < end else 0
+        if inside == 0:
+            continue
+        if inside < end - first:
+            return None
+        found.append(index)
+    return found
