@@ -13,6 +13,7 @@ from refcoll.cli.buckets import buckets
 from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
+from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
@@ -50,6 +51,7 @@ app.command()(calibrate)
 app.command()(soak)
 app.command()(train)
 app.command()(buckets)
+app.command()(judge)
 
 
 def main() -> None:

@@ -25,11 +25,13 @@ def in_process(
     seed: int = 0,
     timeout: float = 2.0,
     first_only: bool = False,
+    on_judgement: Callable[[Judgement], object] = lambda judgement: None,
 ) -> list[Judgement]:
     """Judge ``make(comm)`` on ``size`` ranks, threads of this process.
 
     ``timeout`` is that of the communicators which the implementation gets, anew after it has
-    raised; ``first_only`` ends with the first call that is wrong.
+    raised; ``first_only`` ends with the first call that is wrong; ``on_judgement`` is told each
+    as it comes, on rank 0's thread.
     """
     listed, worlds = list(calls), _Worlds(size)
 
@@ -38,6 +40,8 @@ def in_process(
         judge, found = Judge(comm, made, seed), []
         for call in listed:
             found.append(judge.judge(call))
+            if comm.rank == 0:
+                on_judgement(found[-1])
             if first_only and found[-1].findings:
                 break
         return found
