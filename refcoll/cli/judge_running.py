@@ -99,5 +99,3 @@ def _in_a_job(trial: Trial, asked: Asked, telling: Telling) -> bool:
         report.traffic = traffic(jury.implementation)
     jury.close()
     return telling.end()
-
-

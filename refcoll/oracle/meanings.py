@@ -10,6 +10,7 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.evidence import Evidence
 from refcoll.oracle.truth import MERGES, exact_sums, ignoring_nan, merged, roundings
+from refcoll.words import spans
 
 
 def scaled(e: Evidence, rank: int) -> str | None:
@@ -95,14 +96,35 @@ def nan_rules(e: Evidence, rank: int) -> str | None:
     holders = sorted({int(each) for each in np.argmax(nan, axis=0)})
     named = ", ".join(map(str, holders))
     if e.call.op in ("min", "max"):
-        whole = ignoring_nan(e.call.op, parts)
-        if e.equal(rank, whole):
-            return f"ignored a NaN on ranks {named}, and propagates it from others"
-        return (
-            f"{e.where(places)}: with a NaN on rank {named} the {_NAMES[e.call.op]} of the others "
-            "is neither NaN nor right: the comparison depends on the order"
-        )
+        return _nan_by_rank(e, rank)
     return f"{e.where(places)}: a NaN on rank {named} is lost"
+
+
+def _nan_by_rank(e: Evidence, rank: int) -> str:
+    """What became of each rank's NaN, in all elements that have just that one.
+
+    ``a < b ? a : b`` gives b where either is NaN: the NaN or, worse, what comes after it alone.
+    """
+    parts, got = e.parts(rank), e.got(rank)
+    nan, lost = parts != parts, ignoring_nan(str(e.call.op), parts)
+    fates: dict[str, list[int]] = {}
+    for holder in range(len(parts)):
+        alone = nan[holder] & (nan.sum(axis=0) == 1)
+        ignored, through = (got == lost)[alone], (got != got)[alone]
+        said = [
+            name for name, of in (
+                ("comes through", through), ("is ignored", ignored),
+                ("hides other ranks' values", ~(through | ignored)),
+            ) if of.any()
+        ]  # fmt: skip
+        if said:
+            fates.setdefault(" or ".join(said), []).append(holder)
+    words = "; ".join(f"a NaN on {_ranks(ranks)} {fate}" for fate, ranks in fates.items())
+    return f"{words}: the {_NAMES[str(e.call.op)]} depends on the order of operands"
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"
 
 
 def infinities(e: Evidence, rank: int) -> str | None:
@@ -165,5 +187,5 @@ def _exact_and_scale(op: str, parts: Array) -> tuple[Array, Array]:
 
 
 MEANINGS: Sequence[Callable[[Evidence, int], str | None]] = (
-    nan_rules, infinities, flushed, signedness, saturated, scaled, other_operator, imprecise,
+    infinities, flushed, signedness, saturated, scaled, other_operator, imprecise,
 )  # fmt: skip

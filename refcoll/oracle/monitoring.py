@@ -124,7 +124,7 @@ class _Counter:
         index, count, level = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
         world = ctypes.c_void_p(mpi._addressof(mpi.COMM_WORLD))
         call, ref = self._library, ctypes.byref
-        return (
+        return bool(
             call.MPI_T_init_thread(mpi.THREAD_SINGLE, ref(level)) == 0
             and call.MPI_T_pvar_get_index(_VARIABLE, _SIZE_CLASS, ref(index)) == 0
             and call.MPI_T_pvar_session_create(ref(self._session)) == 0

@@ -119,7 +119,8 @@ class _Bell:
 
     def ring(self, words: str) -> None:
         """This rank hangs, in these words."""
-        print(f"rank {self._rank}: {words}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"rank {self._rank}: {words}\n")  # in one piece: others write, too
+        sys.stderr.flush()
         if self._rank == 0:
             self._heard[0] = words
         elif self._threads:

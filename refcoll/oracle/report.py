@@ -174,13 +174,20 @@ class Report:
 
 def _gist(finding: Finding) -> str:
     """The finding without its numbers: which ranks, which elements, which values."""
+    if _BY_ORDER in finding.diagnosis:
+        return f"{finding.verdict} {_BY_ORDER}"  # of each rank's operands, differently on each
     parts = re.split(r"; ", finding.diagnosis)
     bare = {re.sub(r"^(on )?(all ranks|ranks? [-\d, ]+): ", "", part) for part in parts}
     return " ".join([finding.verdict, *sorted({_without_numbers(each) for each in bare})])
 
 
+_BY_ORDER = "depends on the order of operands"
+_EACH = ((r" \(chunks? [^)]*\)|np\.\w+\([^)]*\)+", ""), (r"(?<![a-z])-?\d[\d.e+-]*", "#"),
+         (r"#(, (#|\.\.\.))+", "#"), (r"\b(element|rank|chunk|block)s\b", r"\1"),
+         (r"\b(all # element|the one element)\b", "element #"))  # fmt: skip
+
+
 def _without_numbers(text: str) -> str:
-    text = re.sub(r" \(chunks? [^)]*\)|np\.\w+\([^)]*\)+", "", text)
-    text = re.sub(r"(?<![a-z])-?\d[\d.e+-]*", "#", text)
-    text = re.sub(r"#(, (#|\.\.\.))+", "#", text)
-    return re.sub(r"\b(element|rank|chunk)s\b|\ball # elements\b|\bthe one element\b", "element", text)
+    for pattern, instead in _EACH:
+        text = re.sub(pattern, instead, text)
+    return text

@@ -55,7 +55,15 @@ def truth(probe: str, call: Call, inputs: Sequence[Array], rank: int) -> Truth |
         return _special(call.op, parts)
     if call.op == "avg":
         return _averaged(parts, dtype)
+    if call.op.startswith("logical") and len(parts) == 1:
+        return _unmerged(parts[0])
     return _exact(np.asarray(merged(call.op, parts), dtype))
+
+
+def _unmerged(alone: Array) -> Truth:
+    """A logical operator over one rank: as it is (MPI, where nothing is merged), or 0 or 1."""
+    truth = np.asarray(alone != 0, alone.dtype)
+    return Truth(truth, lambda got: np.asarray((got != truth) & (got != alone)))
 
 
 def _parts(call: Call, inputs: Sequence[Array], rank: int) -> Array:

@@ -158,5 +158,3 @@ def make(comm: Communicator) -> MPILibrary:
             f"{comm.size}: use mpirun -n {comm.size} refcoll judge mpi"
         )
     return MPILibrary(mpi.COMM_WORLD)
-
-

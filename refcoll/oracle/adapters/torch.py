@@ -78,11 +78,12 @@ class TorchDistributed:
     def reduce_scatter(self, x: Array, out: Array, op: str) -> None:  # noqa: D102
         with _refusals():
             given, got = self._tensor(x), self._tensor(out)
-            self._dist.reduce_scatter_tensor(got, given, self._op(op))
+            self._named("reduce_scatter_single", "reduce_scatter_tensor")(got, given, self._op(op))
 
     def all_gather(self, x: Array, out: Array) -> None:  # noqa: D102
         with _refusals():
-            self._dist.all_gather_into_tensor(self._tensor(out), self._tensor(x))
+            gather = self._named("all_gather_single", "all_gather_into_tensor")
+            gather(self._tensor(out), self._tensor(x))
 
     def gather(self, x: Array, out: Array | None, root: int) -> None:  # noqa: D102
         with _refusals():
@@ -102,6 +103,10 @@ class TorchDistributed:
             self._dist.broadcast(got, root)
 
     # ---- what torch calls things ---------------------------------------------------------
+
+    def _named(self, name: str, before: str) -> Any:
+        """A function that had another name before torch 2.13."""
+        return getattr(self._dist, name, None) or getattr(self._dist, before)
 
     def _op(self, name: str) -> Any:
         return getattr(self._dist.ReduceOp, OPERATORS[name])
