@@ -25,7 +25,12 @@ from refcoll.oracle.implementation import Implementation
 
 SIZES = (1024, 65_536, 4 << 20)
 """Bytes of the vectors."""
-_ENABLE = "OMPI_MCA_pml_monitoring_enable"
+_SETTINGS = {
+    "OMPI_MCA_pml_monitoring_enable": "1",
+    # Its sibling hides windows behind windows of its own, in which refcoll shares no memory.
+    "OMPI_MCA_osc": "^monitoring",
+}
+"""1 counts what collectives send together with what programs send."""
 _VARIABLE = b"pml_monitoring_messages_size"
 _SIZE_CLASS = 2
 """MPI_T_PVAR_CLASS_SIZE in Open MPI's mpi.h, versions 4 and 5."""
@@ -85,7 +90,8 @@ def _said(most: int, least: float) -> str:
 def monitor() -> None:
     """Have Open MPI count, which it decides on when MPI starts.  Others take no notice."""
     if "OMPI_COMM_WORLD_SIZE" in os.environ:
-        os.environ.setdefault(_ENABLE, "1")
+        for name, value in _SETTINGS.items():
+            os.environ.setdefault(name, value)
 
 
 def traffic(implementation: Implementation) -> Traffic | None:
