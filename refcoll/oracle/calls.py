@@ -100,7 +100,7 @@ def calls(
 
 def _basic(collective: str, dtypes: Sequence[str], operators: Sequence[str] | None) -> Call | None:
     """In the most usual dtype and operator of those asked for."""
-    preferred = sorted(dtypes, key=lambda name: name not in ("float32", "int32"))
+    preferred = sorted(dtypes, key=lambda name: {"float32": 0, "int32": 1}.get(name, 2))
     for dtype in preferred:
         for op in _operators(collective, dtype, operators):
             return Call(collective, 0, dtype, op)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from refcoll.communicator import Communicator
 from refcoll.connecting import connect
-from refcoll.errors import RefcollError
+from refcoll.errors import PoisonedError, TransportError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.implementation import Factory, Implementation
 from refcoll.oracle.judging import Finding, Judge, Judgement
@@ -43,10 +43,12 @@ class Jury:
         seed: int = 0,
         timeout: float = 30.0,
         on_judgement: Told = lambda judgement: None,
+        on_hang: Callable[[], object] = lambda: None,
         on_end: Callable[[], object] = lambda: None,
     ) -> None:
         """``timeout``: seconds after which a call hangs.  On rank 0 ``on_judgement`` is told
-        each judgement, and ``on_end`` is called before a hang ends the job.  Collective.
+        each judgement, and ``on_end`` is called before a hang ends the job.  ``on_hang`` is
+        called where one is told of, before that is printed.  Collective.
         """
         # The judge waits for others while these are in a trial, which is three calls.
         self.comm = connect("mpi", timeout=3 * timeout + 2 * GATHERING)
@@ -54,7 +56,7 @@ class Jury:
         self._on_judgement, self._on_end = on_judgement, on_end
         self._call: Call | None = None
         self._seed = seed
-        self._bell = _Bell(self.comm, self._ended)
+        self._bell = _Bell(self.comm, on_hang, self._ended)
         self._judge = Judge(self.comm, self._made, seed, timeout, self._bell.ring)
 
     @property
@@ -78,7 +80,7 @@ class Jury:
     def _judged(self, call: Call) -> Judgement:
         try:
             return self._judge.judge(call)
-        except RefcollError as error:
+        except (TransportError, PoisonedError) as error:
             # The judge's own communicator: a rank is late, or gone.
             time.sleep(GATHERING)  # those who hang know better
             self._bell.ring(f"after {call}: {error}")
@@ -105,8 +107,13 @@ class Jury:
 class _Bell:
     """What ranks that hang ring, and rank 0 hears."""
 
-    def __init__(self, comm: Communicator, on_end: Callable[[str], None]) -> None:
-        self._mpi = import_module("mpi4py.MPI")
+    def __init__(
+        self,
+        comm: Communicator,
+        on_hang: Callable[[], object],
+        on_end: Callable[[str], None],
+    ) -> None:
+        self._mpi, self._on_hang = import_module("mpi4py.MPI"), on_hang
         self._rank, self._size, self._on_end = comm.rank, comm.size, on_end
         end: Any = comm.transport
         self._comm = end.comm.Dup()
@@ -119,6 +126,7 @@ class _Bell:
 
     def ring(self, words: str) -> None:
         """This rank hangs, in these words."""
+        self._on_hang()
         sys.stderr.write(f"rank {self._rank}: {words}\n")  # in one piece: others write, too
         sys.stderr.flush()
         if self._rank == 0:
