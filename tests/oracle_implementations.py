@@ -78,3 +78,11 @@ def drops_last(comm):
 
 def only_sums(comm):
     return OnlySums(comm)
+
+
+def with_defaults(timeout=3.0):
+    return Processes()
+
+
+def with_comm_by_default(comm=None):
+    return Own(comm)

@@ -24,6 +24,10 @@ OPERATORS = {
 """MPI's name, and the kinds of dtype that it is defined for (MPI 4.1, section 6.9.2)."""
 _EXTENSIONS = ("float16", "bfloat16")
 """What the MPI standard has no type for; a library may."""
+_CODES = {"bfloat16": "bfloat16"}
+"""Instead of numpy's letter, which is a complex type's in mpi4py: there is none."""
+_ABORTING = ("MPICH 4.0",)
+"""Libraries that have MPIX_C_FLOAT16, and end the process by an assertion in a reduction of it."""
 
 
 class MPILibrary:
@@ -98,15 +102,18 @@ class MPILibrary:
 
     def _datatype(self, dtype: np.dtype[Any]) -> Any:
         """The MPI datatype, or None."""
+        if dtype.name in _EXTENSIONS and self.name.startswith(_ABORTING):
+            return None
         try:
-            return self._mpi.Datatype.fromcode(dtype.char if dtype.name != "bfloat16" else "E")
-        except (ValueError, NotImplementedError):
+            found = self._mpi.Datatype.fromcode(_CODES.get(dtype.name, dtype.char))
+            return found if found.Get_size() == dtype.itemsize else None
+        except (ValueError, NotImplementedError, self._mpi.Exception):
             return None
 
     def _buffer(self, x: Array) -> Any:
         """For mpi4py.  What has no datatype of its own is only moved: as integers as wide."""
         datatype = self._datatype(x.dtype)
-        if datatype is None or datatype == self._mpi.DATATYPE_NULL:
+        if datatype is None:
             return x.view(f"u{x.dtype.itemsize}")
         return [x.view(np.uint8), datatype]
 

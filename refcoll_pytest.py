@@ -1,6 +1,7 @@
 """The options of ``refcoll.oracle.suite`` for pytest, and nothing else.
 
-Every pytest run of an environment with refcoll loads this, so it imports nothing.
+Every pytest run in an environment with refcoll loads this module, so it stands beside the
+package: it imports nothing, refcoll neither.
 """
 
 from __future__ import annotations
