@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from refcoll.oracle.calls import COLLECTIVES
+from refcoll.oracle.calls import COLLECTIVES, Call
 from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.monitoring import Traffic
 from refcoll.oracle.xfails import Xfails
@@ -77,18 +77,22 @@ class Group:
         """The one to show."""
         return min(self.findings, key=lambda each: (each.call.count, str(each.call)))
 
+    @property
+    def calls(self) -> list[Call]:
+        """In which this was found, each once."""
+        return list(dict.fromkeys(each.call for each in self.findings))
+
     def others(self) -> str:
-        """In which collectives, operators and dtypes there are more like it, and how many."""
-        more = len(self.findings) - 1
-        if not more:
+        """How many calls more show it, and in which collectives, operators and dtypes."""
+        calls = self.calls
+        if len(calls) == 1:
             return ""
-        calls = [each.call for each in self.findings]
         kinds = (
             [each for each in COLLECTIVES if any(call.collective == each for call in calls)],
             sorted({call.op for call in calls if call.op}),
             sorted({call.dtype for call in calls}),
         )
-        return f"{more} more like it: {'; '.join(', '.join(kind) for kind in kinds if kind)}"
+        return f"{len(calls) - 1} calls more like it: {'; '.join(', '.join(kind) for kind in kinds if kind)}"
 
 
 @dataclass
@@ -160,7 +164,7 @@ class Report:
             for each in judgement.findings:
                 if (self.xfails.reason(each) is not None) == declared:
                     found.setdefault(_gist(each), []).append(each)
-        return sorted(map(Group, found.values()), key=lambda group: -len(group.findings))
+        return sorted(map(Group, found.values()), key=lambda group: -len(group.calls))
 
     def reproducer(self, finding: Finding) -> str:
         """A command line that shows it."""

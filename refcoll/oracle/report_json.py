@@ -43,7 +43,7 @@ def _group(report: Report, group: Group) -> dict[str, Any]:
     return {
         **_finding(smallest),
         "call": str(smallest.call),
-        "more": len(group.findings) - 1,
+        "more": len(group.calls) - 1,
         "reproducer": report.reproducer(smallest),
     }
 

@@ -94,9 +94,8 @@ def gloo():
 
 
 @needs_torch
-@pytest.mark.filterwarnings("ignore:Device capability")
 def test_a_backend_that_is_not_there():
-    with pytest.raises(ArgumentError, match="use torch:gloo"):
+    with pytest.raises(ArgumentError, match=r"there are .*torch:gloo"):
         spawn(1, lambda comm: make(comm, "nonsense"))
 
 
@@ -132,7 +131,7 @@ def test_what_it_refuses_is_not_supported_and_what_it_raises_otherwise_is_raised
 @needs_torch
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_alone_it_is_right():
-    asked = list(calls(1, dtypes=("float32", "bfloat16", "int32"), lengths=(0, 5)))
+    asked = list(calls(1, dtypes=("float32", "bfloat16"), lengths=(0, 5)))
     found = in_process(lambda comm: TorchDistributed(comm, "gloo"), 1, asked)
     assert [str(f) for each in found for f in each.findings if f.probe != "special"] == []
     right = {each.call.collective for each in found if each.right}

@@ -65,8 +65,15 @@ def test_findings_that_differ_in_numbers_are_one_group_with_the_smallest_call():
     first, second = made.groups()
     assert (len(first.findings), len(second.findings)) == (2, 1)
     assert first.smallest.call == SUM
-    assert first.others() == "1 more like it: all_reduce; min, sum; float32"
+    assert first.others() == "1 calls more like it: all_reduce; min, sum; float32"
     assert second.others() == ""
+
+
+def test_a_call_that_is_wrong_on_several_inputs_counts_once():
+    judged = wrong(SUM, "x")
+    judged.findings += wrong(SUM, "x", "rough").findings
+    (group,) = report(judged).groups()
+    assert (len(group.findings), group.others()) == (2, "")
 
 
 def test_the_same_words_of_another_verdict_are_another_group():

@@ -46,6 +46,11 @@ class TorchDistributed:
     def _join(self, backend: str, store: str) -> None:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host's name may not resolve
         self._torch.set_num_threads(1)
+        if backend not in self._dist.Backend.backend_list:
+            names = ", ".join(f"torch:{each}" for each in self._dist.Backend.backend_list)
+            raise ArgumentError(
+                f"implementation='torch:{backend}' does not exist in this torch; there are {names}"
+            )
         try:
             self._dist.init_process_group(
                 backend, init_method=f"file://{store}", rank=self._rank, world_size=self._size
