@@ -14,7 +14,8 @@ from rich.progress import Progress, TaskID
 from refcoll.cli.output import console, table, write_json
 from refcoll.errors import ArgumentError
 from refcoll.oracle.judging import Judgement
-from refcoll.oracle.report import OUTCOMES, Group, Report
+from refcoll.oracle.report import OUTCOMES, Report
+from refcoll.oracle.report_groups import Group
 from refcoll.oracle.report_json import as_json, counts
 from refcoll.oracle.report_markdown import as_markdown
 

