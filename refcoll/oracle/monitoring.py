@@ -24,7 +24,7 @@ import numpy as np
 from refcoll.oracle.implementation import Implementation
 
 SIZES = (1024, 65_536, 4 << 20)
-"""Bytes of the vectors."""
+"""Bytes of the vectors, or a little more: N divides their elements, so that N chunks are even."""
 _SETTINGS = {
     "OMPI_MCA_pml_monitoring_enable": "1",
     # Its sibling hides windows behind windows of its own, in which refcoll shares no memory.
@@ -43,13 +43,13 @@ class Row:
     nbytes: int
     sent: list[list[int]]
     """sent[rank][peer], in bytes."""
-    lower_bound: float
-    """2(N-1)/N S: what some rank must send, in any algorithm."""
+    lower_bound: int
+    """2(N-1)/N S: what some rank must send and receive, in any algorithm."""
 
     @property
     def most(self) -> int:
-        """By the rank that sends most."""
-        return max(map(sum, self.sent))
+        """Sent, or received, by the busiest rank."""
+        return max(*map(sum, self.sent), *map(sum, zip(*self.sent, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Traffic:
         for row in self.rows:
             least, size = row.lower_bound, len(row.sent)
             yield (
-                f"   S = {row.nbytes}: {row.most} by the rank that sends most; lower bound "
-                f"2(N-1)/N S = {least:.10g}; {_said(row.most, least)}"
+                f"   S = {row.nbytes}: {row.most} sent or received by the busiest rank; lower "
+                f"bound 2(N-1)/N S = {least}; {_said(row.most, least)}"
             )
             if size <= _SHOWN:
                 yield from (
@@ -81,7 +81,7 @@ class Traffic:
 _SHOWN = 8
 
 
-def _said(most: int, least: float) -> str:
+def _said(most: int, least: int) -> str:
     if most < least:
         return "so not all of it went by messages"
     return "bandwidth-optimal" if most == least else f"{most / least:.3g} times that"
@@ -107,13 +107,13 @@ def traffic(implementation: Implementation) -> Traffic | None:
 
 
 def _row(implementation: Implementation, world: Any, counter: _Counter, nbytes: int) -> Row:
-    x = np.ones(nbytes // 4, np.float32)
+    x = np.ones(-(-nbytes // 4 // world.size) * world.size, np.float32)
     out = np.empty_like(x)
     before = counter.read()
     implementation.all_reduce(x, out, "sum")
     sent = [int(each) for each in counter.read() - before]
-    least = 2 * (world.size - 1) / world.size * nbytes
-    return Row(nbytes, world.allgather(sent), least)
+    least = 2 * (world.size - 1) * (x.nbytes // world.size)
+    return Row(x.nbytes, world.allgather(sent), least)
 
 
 class _Counter:

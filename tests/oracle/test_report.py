@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import refcoll
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.judging import VERDICTS, Finding, Judgement
@@ -183,7 +184,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_the_keys_of_the_json_are_documented():
     made = report(wrong(MIN, "x"), wrong(SUM, "y"), xfails="* sum")
-    made.traffic = Traffic([Row(8, [[0, 8], [8, 0]], 8.0)])
+    made.traffic = Traffic([Row(8, [[0, 8], [8, 0]], 8)])
     _, _, section = PAGE.read_text().partition("**`refcoll judge`**")
     section = section.partition("\n\n**")[0]
     documented = set(re.findall(r"`(\w+)`", section))
@@ -210,10 +211,25 @@ def test_markdown_has_what_an_issue_needs():
     assert all(line.endswith("|") for line in rows)
 
 
+def around(nbytes):
+    """Each of four ranks sends so many to the next."""
+    return [[nbytes if to == (rank + 1) % 4 else 0 for to in range(4)] for rank in range(4)]
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 7])
+def test_the_lower_bound_is_what_refcoll_counts(size):
+    program = refcoll.program("all_reduce", "ring", size)
+    made = refcoll.count(program, 10 * size)
+    assert made.least * 4 == 2 * (size - 1) * (10 * size * 4 // size)
+    assert made.sent == made.least
+
+
 def test_traffic_says_whether_it_is_optimal():
-    ring = Row(4000, [[0, 3000, 3000, 0]] * 4, 6000.0)
-    tree = Row(4000, [[0, 4000, 4000, 0]] * 4, 6000.0)
-    hidden = Row(4000, [[0, 0, 0, 0]] * 4, 6000.0)
+    ring = Row(4000, around(6000), 6000)
+    tree = Row(4000, around(8000), 6000)
+    hidden = Row(4000, [[0, 0, 0, 0]] * 4, 6000)
+    gathered = Row(4000, [[0, 4000, 0, 0], *[[4000, 0, 0, 0]] * 3], 6000)
+    assert gathered.most == 12_000  # which rank 0 receives
     lines = [line for line in Traffic([ring, tree, hidden]).lines() if "S = 4000" in line]
     assert lines[0].endswith("lower bound 2(N-1)/N S = 6000; bandwidth-optimal")
     assert lines[1].endswith("1.33 times that")
