@@ -1,13 +1,14 @@
 """What an implementation is known to get wrong, declared in a file, a pattern a line.
 
-    # collective  operator  dtype    count  inputs
-    all_reduce    min,max   float*   *      special   # NaN: the result depends on the order
-    *             *         uint64                    # taken for int64
+    # collective  operator  dtype    count  inputs   verdict
+    all_reduce    min,max   float*   *      special  value    # NaN: depends on the order
+    *             *         uint64                            # taken for int64
     reduce_scatter
 
 Words are shell patterns, alternatives with commas between; those left out match anything, and
 ``-`` matches no operator.  Inputs are those of ``refcoll.oracle.probes``: coded, rough, special,
-tiny, extremes, bits.  What stands behind ``#`` is the reason.
+tiny, extremes, bits; verdicts those of ``refcoll.oracle.judging``, with ``-`` for a space.  What
+stands behind ``#`` is the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import COLLECTIVES, Call
 from refcoll.oracle.judging import Finding, Judgement
 
-_FIELDS = ("collective", "operator", "dtype", "count", "inputs")
+_FIELDS = ("collective", "operator", "dtype", "count", "inputs", "verdict")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Pattern:
 
     def explains(self, finding: Finding) -> bool:
         """Whether it declares this."""
-        return self.covers(finding.call) and _matches(self.words[4], finding.probe)
+        said = (finding.probe, finding.verdict.replace(" ", "-"))
+        return self.covers(finding.call) and all(map(_matches, self.words[4:], said))
 
     def __str__(self) -> str:
         words = list(self.words)

@@ -136,6 +136,7 @@ def test_declared_failures_hold_and_others_beside_them_do_not():
         ("all_reduce", True), ("* sum,min", True), ("* max", False), ("scan", False),
         ("* * float64", False), ("* * float32 131", False), ("* * * 1024", True),
         ("all_* m?n float* * special", True), ("* min * * coded,rough", False), ("* -", False),
+        ("* * * * * value", True), ("* * * * special agreement,guards-intact", False),
     ],
 )  # fmt: skip
 def test_patterns(pattern, covered):
@@ -165,7 +166,7 @@ def test_comments_and_empty_lines_are_no_patterns():
     ("text", "said"),
     [
         ("allreduce", "line 1: 'allreduce' is no collective"),
-        ("\nscan a b c d e", "line 2: 6 words"),
+        ("\nscan a b c d e f", "line 2: 7 words"),
     ],
 )
 def test_what_is_no_pattern_is_refused_with_its_line(text, said):
