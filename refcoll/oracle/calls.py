@@ -77,7 +77,8 @@ def calls(
     lengths: Sequence[int] | None = None,
     thorough: bool = False,
 ) -> Iterator[Call]:
-    """Every length for one dtype and operator; every dtype and operator at one length.
+    """Every length for one dtype and operator; every dtype and operator at one length; every
+    operator for one element.
 
     Each of them out of place and, where there is that, in place; rooted ones to the first and
     the last rank.
@@ -93,6 +94,12 @@ def calls(
             replace(basic, count=usual, dtype=dtype, op=op)
             for dtype in dtypes
             for op in _operators(collective, dtype, operators)
+        ]
+        # Short vectors often go by an algorithm of their own.
+        found += [
+            replace(basic, count=1, op=op)
+            for op in _operators(collective, basic.dtype, operators)
+            if lengths is None
         ]
         for call in dict.fromkeys(found):
             yield from _placed(call, size)

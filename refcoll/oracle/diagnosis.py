@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from refcoll.oracle.contributors import contributed
 from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.meanings import MEANINGS, nan_rules
+from refcoll.oracle.meanings import MEANINGS, nan_rules, signedness
 from refcoll.oracle.movements import MOVEMENTS
 from refcoll.words import spans
 
@@ -19,7 +19,7 @@ __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 
 Hypothesis = Callable[[Evidence, int], str | None]
 
-HYPOTHESES: Sequence[Hypothesis] = (nan_rules, *MOVEMENTS, *MEANINGS)
+HYPOTHESES: Sequence[Hypothesis] = (nan_rules, signedness, *MOVEMENTS, *MEANINGS)
 """The last resort, asking the implementation again, is ``contributors``."""
 
 

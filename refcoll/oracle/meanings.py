@@ -187,5 +187,5 @@ def _exact_and_scale(op: str, parts: Array) -> tuple[Array, Array]:
 
 
 MEANINGS: Sequence[Callable[[Evidence, int], str | None]] = (
-    infinities, flushed, signedness, saturated, scaled, other_operator, imprecise,
+    infinities, flushed, saturated, scaled, other_operator, imprecise,
 )  # fmt: skip
