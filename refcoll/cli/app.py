@@ -13,6 +13,7 @@ from refcoll.cli.buckets import buckets
 from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
+from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.reveal import reveal
 from refcoll.cli.show import show
@@ -54,6 +55,7 @@ app.command()(train)
 app.command()(buckets)
 app.command()(vectors)
 app.command()(reveal)
+app.command()(judge)
 
 
 def main() -> None:

@@ -77,7 +77,8 @@ def calls(
     lengths: Sequence[int] | None = None,
     thorough: bool = False,
 ) -> Iterator[Call]:
-    """Every length for one dtype and operator; every dtype and operator at one length.
+    """Every length for one dtype and operator; every dtype and operator at one length; every
+    operator for one element.
 
     The usual length, near 131, comes first: many elements tell more of a fault than one.
 
@@ -96,13 +97,19 @@ def calls(
             for dtype in dtypes
             for op in _operators(collective, dtype, operators)
         ]
+        # Short vectors often go by an algorithm of their own.
+        found += [
+            replace(basic, count=1, op=op)
+            for op in _operators(collective, basic.dtype, operators)
+            if lengths is None
+        ]
         for call in dict.fromkeys(found):
             yield from _placed(call, size)
 
 
 def _basic(collective: str, dtypes: Sequence[str], operators: Sequence[str] | None) -> Call | None:
     """In the most usual dtype and operator of those asked for."""
-    preferred = sorted(dtypes, key=lambda name: name not in ("float32", "int32"))
+    preferred = sorted(dtypes, key=lambda name: {"float32": 0, "int32": 1}.get(name, 2))
     for dtype in preferred:
         for op in _operators(collective, dtype, operators):
             return Call(collective, 0, dtype, op)

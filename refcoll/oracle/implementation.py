@@ -27,6 +27,8 @@ first part (reduce_scatter, as MPI has it), or holds ``x`` as the rank's part (a
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -61,12 +63,42 @@ def factory(name: str) -> Factory:
             f"implementation={name!r} must be one of {', '.join(KNOWN)}, torch:gloo, or "
             "module:function, the function making your implementation"
         )
+    found = _loaded(name, module, attribute)
+    return found if _takes(found) else lambda comm: found()
+
+
+def _loaded(name: str, module: str, attribute: str) -> Any:
+    """The module may lie in the current directory, as for ``python -m``."""
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.insert(0, here)
     try:
-        found = getattr(import_module(module), attribute)
+        return getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ArgumentError(f"implementation={name!r} cannot be loaded: {error}") from error
-    takes = len(inspect.signature(found).parameters)
-    return found if takes else lambda comm: found()
+
+
+def takes_comm(name: str) -> bool:
+    """Whether the implementation stands on a communicator of refcoll's, of any kind.
+
+    Others have ranks of their own: they need a job.
+    """
+    path = KNOWN.get(name, name)
+    if name == "mpi" or name.startswith("torch:") or ":" not in path:
+        return False
+    module, _, attribute = path.partition(":")
+    return _takes(_loaded(name, module, attribute))
+
+
+def _takes(make: Callable[..., Any]) -> bool:
+    """Whether there is a parameter that must be given, or that is called comm."""
+    parameters = inspect.signature(make).parameters.values()
+    return any(
+        each.name == "comm" or (each.default is each.empty and each.kind in _POSITIONAL)
+        for each in parameters
+    )
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def unsupported(implementation: Implementation, call: Call) -> str | None:

@@ -41,7 +41,7 @@ class Judge:
     ) -> None:
         self._comm, self._make, self._seed = comm, make, seed
         self._implementation = make()
-        self._watchdog = Watchdog(comm.rank, timeout, on_hang)
+        self._watchdog = Watchdog(timeout, on_hang)
 
     def judge(self, call: Call) -> Judgement:
         """The verdict, the same on all ranks.  Collective."""

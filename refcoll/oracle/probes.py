@@ -109,10 +109,13 @@ def _rough(
 def _special(
     call: Call, dtype: np.dtype[Any], length: int, rank: int, size: int, generator: Generator
 ) -> Array:  # fmt: skip
-    """Element i has pattern i mod 6, whose odd value is on rank (i // 6) mod N."""
+    """Element i has pattern i mod 6, whose odd value is on rank (i // 6) mod N.
+
+    In place the zeros come first, so that vectors of one or two elements have them, too.
+    """
     values = generator.integers(-3, 4, length).astype(np.float64)
     place = np.arange(length)
-    pattern, holder = place % 6, place // 6 % size
+    pattern, holder = (place + 5 * call.in_place) % 6, place // 6 % size
     mine, next_to = holder == rank, (holder + 1) % size == rank
     values[(pattern == 0) & mine] = np.nan
     values[(pattern == 1) & mine] = np.inf

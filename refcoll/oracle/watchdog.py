@@ -12,8 +12,8 @@ from refcoll.oracle.calls import Call
 class Watchdog:
     """Calls ``on_hang(words)`` from a thread of its own, once, when a call takes too long."""
 
-    def __init__(self, rank: int, timeout: float, on_hang: Callable[[str], None] | None) -> None:
-        self._rank, self._timeout, self._on_hang = rank, timeout, on_hang
+    def __init__(self, timeout: float, on_hang: Callable[[str], None] | None) -> None:
+        self._timeout, self._on_hang = timeout, on_hang
 
     @contextmanager
     def watching(self, call: Call) -> Iterator[None]:
@@ -21,7 +21,7 @@ class Watchdog:
         if self._on_hang is None:
             yield
             return
-        said = f"rank {self._rank}: {call} has not returned within {self._timeout:g} s"
+        said = f"{call} has not returned within {self._timeout:g} s"
         timer = threading.Timer(self._timeout, self._on_hang, [said])
         timer.daemon = True
         timer.start()

@@ -1,0 +1,69 @@
+"""refcoll judge: what is wrong with an implementation's collectives, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from refcoll.cli.judge_calls import Asked
+from refcoll.cli.judge_mutants import score_mutants
+from refcoll.cli.judge_report import Telling
+from refcoll.cli.judge_running import Trial, tried
+from refcoll.cli.options import Json
+from refcoll.cli.output import require_writable
+from refcoll.errors import ArgumentError
+from refcoll.oracle.xfails import read
+
+Several: TypeAlias = list[str] | None
+
+
+def judge(
+    implementation: Annotated[
+        str | None,
+        typer.Argument(help="mpi, torch:gloo, refcoll, or module:function that makes yours"),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option("--ranks", "-n", min=1, help="without mpirun: threads", show_default="4"),
+    ] = None,
+    collective: Annotated[Several, typer.Option("--collective", "-c", help="only these")] = None,
+    dtype: Annotated[Several, typer.Option(help="only these")] = None,
+    op: Annotated[Several, typer.Option(help="only these")] = None,
+    count: Annotated[Several, typer.Option(help="only these lengths, in elements")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option("--algorithm", "-a", help="of refcoll's own")
+    ] = None,
+    thorough: Annotated[bool, typer.Option("--thorough", help="more lengths, to 262147")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="three lengths, three dtypes")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="that inputs follow from")] = 0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="seconds after which a call hangs")] = 30,
+    xfails: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="what is known to fail, a pattern a line")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the report, to paste into an issue")
+    ] = None,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="judge the oracle, by faulty implementations")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Judge an implementation: values, agreement, repeatability, buffers, time.
+
+    Under mpirun each process is a rank; alone, the ranks are threads of this process, for
+    implementations that take a communicator.  Options that say "only these" may be repeated,
+    or take several with commas between.
+    """
+    if mutants:
+        raise typer.Exit(score_mutants(json))
+    if implementation is None:
+        raise ArgumentError(
+            "implementation is missing: use mpi, torch:gloo, refcoll, or module:function"
+        )
+    if markdown is not None:
+        require_writable(markdown, "markdown")
+    asked = Asked.parsed(collective, dtype, op, count, thorough, quick)
+    trial = Trial(implementation, algorithm, ranks, seed, timeout, read(xfails))
+    raise typer.Exit(0 if tried(trial, asked, Telling(json, markdown)) else 1)

@@ -1,0 +1,69 @@
+"""The report for programs: keys are documented in docs/json.md."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from refcoll.oracle.calls import COLLECTIVES
+from refcoll.oracle.judging import Finding, Judgement
+from refcoll.oracle.report import OUTCOMES, Report
+from refcoll.oracle.report_groups import Group
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Everything that is in the report."""
+    return {
+        "holds": report.holds,
+        "verdict": report.verdict,
+        "environment": report.setting.environment(),
+        "ranks": report.setting.size,
+        "seed": report.setting.seed,
+        "counts": counts(report),
+        "verdicts": report.verdicts(),
+        "groups": [_group(report, each) for each in report.groups()],
+        "declared": [_group(report, each) for each in report.groups(declared=True)],
+        "xpass": [str(each) for each in report.xfails.unneeded(report.judgements)],
+        "bytes": None if report.traffic is None else report.traffic.as_json(),
+        "calls": [_call(report, each) for each in report.judgements],
+    }
+
+
+def counts(report: Report) -> dict[str, dict[str, int]]:
+    """By collective, how many calls had which outcome; of those that were asked for."""
+    found = {}
+    for collective in COLLECTIVES:
+        of = report.outcomes(collective)
+        if of.total():
+            found[collective] = {"calls": of.total(), **{each: of[each] for each in OUTCOMES}}
+    return found
+
+
+def _group(report: Report, group: Group) -> dict[str, Any]:
+    smallest = group.smallest
+    return {
+        **_finding(smallest),
+        "call": str(smallest.call),
+        "more": len(group.calls) - 1,
+        "reproducer": report.reproducer(smallest),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "verdict": finding.verdict, "diagnosis": finding.diagnosis, "inputs": finding.probe,
+        "seed": finding.seed,
+    }  # fmt: skip
+
+
+def _call(report: Report, judgement: Judgement) -> dict[str, Any]:
+    return {
+        **asdict(judgement.call),
+        "outcome": report.outcome(judgement),
+        "unsupported": judgement.skipped,
+        "inputs": list(judgement.probes),
+        "findings": [
+            {**_finding(each), "declared": report.xfails.reason(each)}
+            for each in judgement.findings
+        ],
+    }

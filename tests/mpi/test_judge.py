@@ -1,0 +1,150 @@
+"""`mpirun -n N refcoll judge`: the MPI library itself, Gloo, and what hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def judge(mpirun, refcoll_script, tmp_path, monkeypatch):
+    """A job that judges; its JSON beside."""
+    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
+    monkeypatch.setenv("PYTHONPATH", path)
+
+    def run(ranks, *arguments):
+        report = tmp_path / "report.json"
+        ended = mpirun(ranks, refcoll_script, "judge", *arguments, "--json", str(report))
+        assert report.exists(), ended.stdout[-2000:] + ended.stderr[-2000:]
+        return ended, json.loads(report.read_text())
+
+    return run
+
+
+def undeclared(told):
+    return [
+        finding | {"call": call["collective"]}
+        for call in told["calls"] for finding in call["findings"] if not finding["declared"]
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def nan_rules(tmp_path):
+    """What MPI says nothing of: NaN in MIN and MAX."""
+    path = tmp_path / "nan.txt"
+    path.write_text("* min,max float* * special  # NaN: the result depends on the order\n")
+    return str(path)
+
+
+def test_the_library_is_right_but_for_nan(judge, nan_rules):
+    ended, told = judge(
+        3, "mpi", "--dtype", "float32,bool,bfloat16", "--count", "5", "--xfails", nan_rules
+    )
+    assert undeclared(told) == []
+    assert ended.returncode == 0, ended.stdout[-2000:]
+    assert re.match(r"holds: \d+ calls right", ended.stdout)
+    assert re.search(r"on 3 ranks of (MPICH|Open MPI) \d", told["verdict"])
+    assert told["environment"]["ranks"] == "3 processes"
+    right = {
+        (each["collective"], each["dtype"]) for each in told["calls"] if each["outcome"] == "right"
+    }
+    assert ("scan", "bool") in right
+    assert ("all_to_all", "bfloat16") in right
+    assert ("exscan", "bfloat16") not in right
+    places = {
+        each["collective"]
+        for each in told["calls"]
+        if each["in_place"] and each["outcome"] == "right"
+    }
+    assert places == {"all_reduce", "reduce_scatter", "all_gather", "reduce", "scan"}
+
+
+def test_open_mpi_counts_the_bytes_of_its_all_reduce(judge, is_open_mpi):
+    _, told = judge(2, "mpi", "-c", "broadcast", "--count", "1", "--dtype", "int8")
+    if not is_open_mpi:
+        assert told["bytes"] is None
+        return
+    if told["bytes"] is None:
+        pytest.skip("this Open MPI does not offer pml_monitoring_messages_size")
+    for row in told["bytes"]:
+        assert [row["sent"][rank][rank] for rank in range(2)] == [0, 0]
+        assert row["most"] >= row["lower_bound"] == row["nbytes"]  # 2(N-1)/N S for N = 2
+
+
+@pytest.mark.skipif(
+    find_spec("torch") is None, reason="torch is missing: pip install torch==2.13.0"
+)
+def test_gloo_is_right_but_for_nan(judge, nan_rules):
+    ended, told = judge(
+        2,
+        "torch:gloo",
+        "-c",
+        "all_reduce,all_gather",
+        "--dtype",
+        "float32,bfloat16",
+        "--count",
+        "5",
+        "--xfails",
+        nan_rules,
+    )
+    assert undeclared(told) == [] or {f["inputs"] for f in undeclared(told)} == {"special"}
+    assert "gloo" in told["verdict"]
+    assert ("all_gather", "right") in {(c["collective"], c["outcome"]) for c in told["calls"]}
+    assert ended.stdout
+
+
+def test_refcoll_over_mpi(judge):
+    ended, told = judge(2, "refcoll", "-c", "scan", "--dtype", "float32", "--count", "5")
+    assert ended.returncode == 0
+    assert told["verdict"].endswith("on 2 ranks of refcoll auto")
+
+
+@pytest.mark.parametrize("who", ["one", pytest.param("all", marks=pytest.mark.long)])
+def test_a_hang_is_told_and_ends_the_job(judge, who):
+    started = time.monotonic()
+    ended, told = judge(
+        3, f"oracle_implementations:hangs_on_{who}", "-c", "all_reduce", "--op", "sum",
+        "--dtype", "float32", "--count", "1,131", "--timeout", "2",
+    )  # fmt: skip
+    assert ended.returncode not in (0, 2)
+    assert time.monotonic() - started < 60
+    words = "all_reduce sum float32 x 131 has not returned within 2 s"
+    assert f"rank 2: {words}" in ended.stderr
+    assert ended.stdout.startswith("FAILS: 1 of ")
+    assert told["verdicts"]["finished"] == 1
+    (finding,) = undeclared(told)
+    assert words in finding["diagnosis"]
+    assert {each["count"] for each in told["calls"] if each["outcome"] == "right"} == {1}
+
+
+def test_a_wrong_name_ends_all_ranks_with_2(mpirun, refcoll_script):
+    ended = mpirun(2, refcoll_script, "judge", "no.such:thing")
+    assert ended.returncode == 2
+    assert "cannot be loaded" in ended.stderr
+
+
+def test_the_suite_runs_on_every_rank(mpirun, tmp_path, monkeypatch):
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.chdir(tmp_path)
+    command = (
+        sys.executable, "-m", "pytest", "-q", "-p", "refcoll_pytest", "-p", "no:cacheprovider",
+        "--refcoll-timeout", "2", "--pyargs", "refcoll.oracle.suite", "--refcoll-implementation",
+    )  # fmt: skip
+    right = mpirun(2, *command, "mpi", "-k", "sum-int32 or broadcast-float32")
+    assert right.returncode == 0, right.stdout[-2000:]
+    assert right.stdout.count("6 passed") == 2
+    hangs = mpirun(
+        2, *command, "oracle_implementations:hangs_on_one", "-k", "all_reduce-sum-float32"
+    )
+    assert hangs.returncode != 0
+    assert "rank 1: all_reduce sum float32 x 131 has not returned within 2 s" in hangs.stderr

@@ -1,0 +1,90 @@
+"""The suite for pytest, run by pytest on right and faulty implementations."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+TOP = TESTS.parent
+LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+SUITE = ("--pyargs", "refcoll.oracle.suite")
+
+
+@pytest.fixture
+def pytest_run(tmp_path):
+    """Exit status and output of a pytest of its own, warnings being errors."""
+
+    def run(*arguments, command=()):
+        path = os.pathsep.join([str(TESTS), str(TOP), os.environ.get("PYTHONPATH", "")])
+        environment = {k: v for k, v in os.environ.items() if k not in LAUNCHERS}
+        ended = subprocess.run(
+            [*command, sys.executable, "-m", "pytest", "-p", "refcoll_pytest",
+             "-p", "no:cacheprovider", "-W", "error", "-q", "-rA", *arguments],
+            cwd=tmp_path, env={**environment, "PYTHONPATH": path},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        return ended.returncode, ended.stdout + ended.stderr
+
+    return run
+
+
+def judged(name, *more):
+    where = f"oracle_implementations:{name}"
+    return ("--refcoll-implementation", where, "--refcoll-ranks", "2", *more, *SUITE)
+
+
+def test_a_right_one_passes_and_says_what_is_not_there(pytest_run):
+    status, out = pytest_run(*judged("only_sums"), "-k", "float32 and (all_reduce or gather)")
+    assert status == 0, out
+    assert "PASSED ::test_collective[all_reduce-sum-float32]" in out
+    assert "only sums" in out
+    assert re.search(r"^1 passed, 6 skipped", out, re.M), out
+
+
+def test_a_faulty_one_fails_where_it_is_faulty_with_a_diagnosis_and_a_reproducer(pytest_run):
+    status, out = pytest_run(*judged("drops_last"), "-k", "all_reduce and (float32 or int8)")
+    assert status == 1, out
+    assert re.findall(r"^FAILED .*\[(.*)\]", out, re.M) == ["all_reduce-sum-float32"]
+    assert re.search(r"value: on .*(rank 0's input alone|rank 1 missing)", out)
+    assert "refcoll judge oracle_implementations:drops_last -n 2 -c all_reduce" in out
+
+
+def test_declared_failures_are_xfailed_and_what_works_though_declared_is_told(pytest_run, tmp_path):
+    known = tmp_path / "known.txt"
+    known.write_text("all_reduce sum float32  # forgets the last rank\nall_reduce max\n")
+    more = ("--refcoll-xfails", str(known))
+    status, out = pytest_run(*judged("drops_last", *more), "-k", "all_reduce and float32")
+    assert status == 0, out
+    assert "XFAIL ::test_collective[all_reduce-sum-float32] - forgets the last rank" in out
+    assert "XPASS ::test_collective[all_reduce-max-float32] - declared: all_reduce max" in out
+
+
+def test_without_an_implementation_it_says_what_is_missing(pytest_run):
+    status, out = pytest_run(*SUITE)
+    assert status != 0
+    assert "--refcoll-implementation is missing" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("only_processes", "mpirun -n 2 python -m pytest"), ("nothing", "has no attribute 'nothing'")],
+)
+def test_what_cannot_be_judged_here_ends_the_run_at_once(pytest_run, name, said):
+    status, out = pytest_run(*judged(name), "-k", "all_reduce")
+    assert status == 4
+    assert said in out
+
+
+def test_other_peoples_pytest_loads_neither_refcoll_nor_numpy(pytest_run, tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        "import sys\n"
+        "def test_it():\n"
+        "    assert 'refcoll_pytest' in sys.modules\n"
+        "    assert not {'refcoll', 'numpy', 'mpi4py', 'typer'} & set(sys.modules)\n"
+    )
+    status, out = pytest_run("test_mine.py")
+    assert status == 0, out

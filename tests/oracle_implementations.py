@@ -1,0 +1,88 @@
+"""Implementations to judge: right ones, faulty ones, and ones that never return."""
+
+import time
+from importlib import import_module
+
+import numpy as np
+
+from refcoll.oracle.adapters.own import Own
+
+
+class OnlySums(Own):
+    """All-reduce, and nothing else; right."""
+
+    def __init__(self, comm):
+        super().__init__(comm)
+        self.name = "only sums"
+
+    def unsupported(self, call):
+        return None if call.collective == "all_reduce" and call.op == "sum" else "only sums"
+
+
+class DropsLast(Own):
+    """Forgets the last rank's contribution to sums of float32."""
+
+    def all_reduce(self, x, out, op):
+        last = self.comm.rank == self.comm.size - 1
+        drop = last and op == "sum" and x.dtype == np.float32
+        self.comm.all_reduce(np.zeros_like(x) if drop else x, op, out=out)
+
+
+class Processes:
+    """A ring of sums by mpi4py's messages: its ranks are processes."""
+
+    name = "ring of processes"
+
+    def __init__(self):
+        self.comm = import_module("mpi4py.MPI").COMM_WORLD.Dup()
+
+    def all_reduce(self, x, out, op):
+        if op != "sum":
+            raise NotImplementedError(f"no {op}")
+        out[:] = sum(self.comm.allgather(x.copy()))
+
+
+class HangsOnOne(Processes):
+    """The last rank never returns from a long call."""
+
+    def all_reduce(self, x, out, op):
+        super().all_reduce(x, out, op)
+        if x.size > 100 and self.comm.rank == self.comm.size - 1:
+            time.sleep(3600)
+
+
+class HangsOnAll(Processes):
+    """All wait, in MPI, for what nobody sends."""
+
+    def all_reduce(self, x, out, op):
+        super().all_reduce(x, out, op)
+        if x.size > 100:
+            self.comm.Recv(out.view(np.uint8), source=self.comm.rank, tag=7)
+
+
+def only_processes():
+    return Processes()
+
+
+def hangs_on_one():
+    return HangsOnOne()
+
+
+def hangs_on_all():
+    return HangsOnAll()
+
+
+def drops_last(comm):
+    return DropsLast(comm)
+
+
+def only_sums(comm):
+    return OnlySums(comm)
+
+
+def with_defaults(timeout=3.0):
+    return Processes()
+
+
+def with_comm_by_default(comm=None):
+    return Own(comm)
