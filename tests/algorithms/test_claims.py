@@ -62,7 +62,11 @@ def arbitrary(made):
 # ---- every algorithm -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("each", "size"), defined(SIZES, FLAT))
+EVERY_DAY = {*range(1, 33), 37, 48, 53, 63, 64}
+"""The others take minutes, and are run by `pytest -m long`; all are checked every day."""
+
+
+@pytest.mark.parametrize(("each", "size"), defined(SIZES, FLAT, EVERY_DAY))
 def test_claims_hold_for_chunks_of_any_length(each, size):
     for options in variants(each):
         made = program(each.collective, each.name, size, **options)
