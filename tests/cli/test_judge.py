@@ -155,13 +155,14 @@ def test_the_score_of_the_oracle(judge, monkeypatch):
         name="ring too short", fault="contributions", found=True, diagnosis="rank 1 missing",
         simple={"all-ones": False, "rank 0 only": True},
     )  # fmt: skip
-    score = SimpleNamespace(found=1, total=1, false_alarms=0, rows=[row])
-    monkeypatch.setitem(sys.modules, "refcoll.oracle.mutants", SimpleNamespace(score=lambda: score))
+    score = SimpleNamespace(found=1, total=1, false_alarms=[], rows=[row], perfect=True)
+    module = SimpleNamespace(score=lambda progress: score)
+    monkeypatch.setitem(sys.modules, "refcoll.oracle.mutants", module)
     status, out, _ = judge("--mutants")
     assert status == 0
     assert out.splitlines()[0] == "holds: 1 of 1 faults found, 0 false alarms"
-    assert "all-ones" in out
-    score.false_alarms = 1
+    assert "of 1: the oracle 1, all-ones 0, rank 0 only 1" in out
+    score.false_alarms, score.perfect = ["ring: all_reduce"], False
     status, out, _ = judge("--mutants", "--json", "-")
     assert status == 1
     assert json.loads(out)["rows"][0]["simple"] == {"all-ones": False, "rank 0 only": True}

@@ -3,6 +3,8 @@
 That they judge real libraries is in tests/mpi/test_judge.py.
 """
 
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -32,9 +34,18 @@ def test_names_of_mpi_libraries(told, name):
 
 
 def test_mpi_needs_its_own_ranks():
-    pytest.importorskip("mpi4py")
-    with pytest.raises(ArgumentError, match="mpirun -n 3 refcoll judge mpi"):
-        spawn(3, lambda comm: factory("mpi")(comm))
+    """In a process of its own: MPI is not to be started within pytest's."""
+    program = (
+        "from refcoll import spawn\n"
+        "from refcoll.oracle.implementation import factory\n"
+        "spawn(3, lambda comm: factory('mpi')(comm))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode != 0
+    assert "ArgumentError" in done.stderr
+    assert "mpirun -n 3 refcoll judge mpi" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["mpi", "torch:gloo", "oracle_implementations:only_processes"])
