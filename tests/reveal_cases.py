@@ -8,7 +8,7 @@ import numpy as np
 
 from refcoll.interpreters.replay import Symbols, replay
 from refcoll.interpreters.simulate import simulate
-from refcoll.oracle.trees import of_expression
+from refcoll.oracle.revealing.trees import of_expression
 from refcoll.registry import algorithms, program
 from refcoll.testing.values import dtype_named
 

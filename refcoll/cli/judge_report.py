@@ -14,10 +14,10 @@ from rich.progress import Progress, TaskID
 from refcoll.cli.output import console, table, write_json
 from refcoll.errors import ArgumentError
 from refcoll.oracle.judging import Judgement
-from refcoll.oracle.report import OUTCOMES, Report
-from refcoll.oracle.report_groups import Group
-from refcoll.oracle.report_json import as_json, counts
-from refcoll.oracle.report_markdown import as_markdown
+from refcoll.oracle.reporting.as_json import as_json, counts
+from refcoll.oracle.reporting.groups import Group
+from refcoll.oracle.reporting.markdown import as_markdown
+from refcoll.oracle.reporting.report import OUTCOMES, Report
 
 MOST = 12
 """Groups of findings that are shown; the rest is in the JSON."""

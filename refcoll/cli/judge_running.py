@@ -14,7 +14,7 @@ from refcoll.oracle.adapters.own import Own
 from refcoll.oracle.courts import in_process
 from refcoll.oracle.implementation import Factory, factory, named, takes_comm
 from refcoll.oracle.monitoring import monitor, traffic
-from refcoll.oracle.report import Report, Setting
+from refcoll.oracle.reporting.report import Report, Setting
 from refcoll.oracle.xfails import Xfails
 from refcoll.registry import algorithms
 from refcoll.spawning import spawn

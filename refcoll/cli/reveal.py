@@ -15,11 +15,11 @@ from refcoll.errors import ArgumentError
 from refcoll.launching import launched_size
 from refcoll.oracle.calls import Call
 from refcoll.oracle.implementation import Factory, factory
-from refcoll.oracle.reveal import SIZES, Revelation, require
-from refcoll.oracle.reveal import reveal as revealed
-from refcoll.oracle.reveal_asking import THINKING, Ask, asked, asked_in_process
-from refcoll.oracle.reveal_json import as_json
-from refcoll.oracle.reveal_report import told, verdict
+from refcoll.oracle.revealing.as_json import as_json
+from refcoll.oracle.revealing.asking import THINKING, Ask, asked, asked_in_process
+from refcoll.oracle.revealing.report import told, verdict
+from refcoll.oracle.revealing.reveal import SIZES, Revelation, require
+from refcoll.oracle.revealing.reveal import reveal as revealed
 from refcoll.testing.values import dtype_named
 
 

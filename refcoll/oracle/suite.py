@@ -20,7 +20,7 @@ from refcoll.oracle.calls import Call, calls
 from refcoll.oracle.courts import in_process
 from refcoll.oracle.implementation import factory, takes_comm
 from refcoll.oracle.judging import Finding, Judgement
-from refcoll.oracle.report import Report, Setting
+from refcoll.oracle.reporting.report import Report, Setting
 from refcoll.oracle.xfails import Xfails, read
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.diagnosis import Evidence, diagnosed
+from refcoll.oracle.diagnosing.diagnosis import Evidence, diagnosed
 from refcoll.oracle.endings import FAILED, ended, ranked
 from refcoll.oracle.probes import inputs
 from refcoll.oracle.truth import truth

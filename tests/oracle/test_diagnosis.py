@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from refcoll.oracle.calls import Call
-from refcoll.oracle.diagnosis import diagnosed
-from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.diagnosing.diagnosis import diagnosed
+from refcoll.oracle.diagnosing.evidence import Evidence
+from refcoll.oracle.diagnosing.places import where
 from refcoll.oracle.guarded import Guarded
-from refcoll.oracle.places import where
 from refcoll.oracle.probes import inputs
 from refcoll.oracle.truth import truth
 from refcoll.testing.values import dtype_named

@@ -10,9 +10,9 @@ from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.monitoring import Row, Traffic
-from refcoll.oracle.report import Report, Setting
-from refcoll.oracle.report_json import as_json
-from refcoll.oracle.report_markdown import as_markdown
+from refcoll.oracle.reporting.as_json import as_json
+from refcoll.oracle.reporting.markdown import as_markdown
+from refcoll.oracle.reporting.report import Report, Setting
 from refcoll.oracle.xfails import Xfails, parsed, read
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"

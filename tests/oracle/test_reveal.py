@@ -7,12 +7,12 @@ import pytest
 
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
-from refcoll.oracle.naming import HOW, names
-from refcoll.oracle.precision import widths
-from refcoll.oracle.reveal import reveal
-from refcoll.oracle.reveal_masks import DTYPES, MASKS, NoTree, counted, mask, tree_of
-from refcoll.oracle.reveal_orders import orders, tables
-from refcoll.oracle.reveal_report import told, verdict
+from refcoll.oracle.revealing.masks import DTYPES, MASKS, NoTree, counted, mask, tree_of
+from refcoll.oracle.revealing.naming import HOW, names
+from refcoll.oracle.revealing.orders import orders, tables
+from refcoll.oracle.revealing.precision import widths
+from refcoll.oracle.revealing.report import told, verdict
+from refcoll.oracle.revealing.reveal import reveal
 from refcoll.testing.values import dtype_named
 from reveal_cases import (
     ByRun,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from refcoll.interpreters.expression import Expressions
-from refcoll.oracle.relabelling import relabelling
-from refcoll.oracle.trees import chain, drawn, leaf, node, of_expression, shape, together
+from refcoll.oracle.revealing.relabelling import relabelling
+from refcoll.oracle.revealing.trees import chain, drawn, leaf, node, of_expression, shape, together
 
 
 def tree(of):

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from refcoll.oracle.naming_candidates import Candidate, candidates, laid
-from refcoll.oracle.relabelling import relabelling
-from refcoll.oracle.reveal_orders import Orders, sequence
+from refcoll.oracle.revealing.candidates import Candidate, candidates, laid
+from refcoll.oracle.revealing.orders import Orders, sequence
+from refcoll.oracle.revealing.relabelling import relabelling
 
 T = TypeVar("T")
 HOW = (

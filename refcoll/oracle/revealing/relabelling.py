@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from refcoll.oracle.trees import Tree, shape, together
+from refcoll.oracle.revealing.trees import Tree, shape, together
 
 _MOST = 200_000
 """Steps after which the search gives up: then none is known."""

@@ -14,12 +14,11 @@ from itertools import pairwise
 
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
-from refcoll.oracle.naming import Name, names
-from refcoll.oracle.precision import widths
-from refcoll.oracle.reveal_arithmetic import arithmetics
-from refcoll.oracle.reveal_asking import Ask
-from refcoll.oracle.reveal_masks import DTYPES, MASKS
-from refcoll.oracle.reveal_orders import (
+from refcoll.oracle.revealing.arithmetic import arithmetics
+from refcoll.oracle.revealing.asking import Ask
+from refcoll.oracle.revealing.masks import DTYPES, MASKS
+from refcoll.oracle.revealing.naming import Name, names
+from refcoll.oracle.revealing.orders import (
     Counts,
     Orders,
     differing,
@@ -29,7 +28,8 @@ from refcoll.oracle.reveal_orders import (
     tables,
     trees,
 )
-from refcoll.oracle.reveal_prediction import Prediction, best, tried
+from refcoll.oracle.revealing.precision import widths
+from refcoll.oracle.revealing.prediction import Prediction, best, tried
 
 COLLECTIVES = ("all_reduce", "reduce", "reduce_scatter", "scan", "exscan")
 SIZES = (1, 7, 1024, 65_536)

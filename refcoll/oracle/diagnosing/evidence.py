@@ -10,7 +10,7 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.places import where
+from refcoll.oracle.diagnosing.places import where
 from refcoll.oracle.truth import Truth, merging
 
 Again = Callable[[Sequence[Array]], "list[Array | None] | None"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from refcoll.oracle.reveal import AtSize, Revelation
-from refcoll.oracle.reveal_report import verdict
+from refcoll.oracle.revealing.report import verdict
+from refcoll.oracle.revealing.reveal import AtSize, Revelation
 
 
 def as_json(found: Revelation) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from refcoll.operators import Array, kind
-from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.testing.values import dtype_named
 from refcoll.words import spans
 

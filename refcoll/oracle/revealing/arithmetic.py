@@ -9,9 +9,9 @@ from math import fsum
 import numpy as np
 
 from refcoll.operators import Array
-from refcoll.oracle.precision import EXACT, LADDERS, Widths
-from refcoll.oracle.reveal_masks import MASKS
-from refcoll.oracle.trees import Tree, chain
+from refcoll.oracle.revealing.masks import MASKS
+from refcoll.oracle.revealing.precision import EXACT, LADDERS, Widths
+from refcoll.oracle.revealing.trees import Tree, chain
 from refcoll.testing.values import dtype_named
 
 BITS = {8: "bfloat16", 11: "float16", 24: "float32", 53: "float64", 64: "80-bit long double"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from refcoll.operators import Array, kind
-from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.truth import MERGES, ignoring_nan, merged
 from refcoll.words import spans
 

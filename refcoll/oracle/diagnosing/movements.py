@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from refcoll.operators import Array
-from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.places import CUTS
+from refcoll.oracle.diagnosing.evidence import Evidence
+from refcoll.oracle.diagnosing.places import CUTS
 
 
 def other_piece(e: Evidence, rank: int) -> str | None:

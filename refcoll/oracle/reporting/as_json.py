@@ -7,8 +7,8 @@ from typing import Any
 
 from refcoll.oracle.calls import COLLECTIVES
 from refcoll.oracle.judging import Finding, Judgement
-from refcoll.oracle.report import OUTCOMES, Report
-from refcoll.oracle.report_groups import Group
+from refcoll.oracle.reporting.groups import Group
+from refcoll.oracle.reporting.report import OUTCOMES, Report
 
 
 def as_json(report: Report) -> dict[str, Any]:

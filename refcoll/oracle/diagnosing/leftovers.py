@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from refcoll.operators import Array, kind
-from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.guarded import poison, poisoned
 from refcoll.oracle.truth import merged, merging
 

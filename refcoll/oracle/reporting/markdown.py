@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from refcoll.oracle.report import OUTCOMES, Report
-from refcoll.oracle.report_groups import Group
-from refcoll.oracle.report_json import counts
+from refcoll.oracle.reporting.as_json import counts
+from refcoll.oracle.reporting.groups import Group
+from refcoll.oracle.reporting.report import OUTCOMES, Report
 
 
 def as_markdown(report: Report) -> str:

@@ -16,9 +16,9 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.reveal_asking import Ask
-from refcoll.oracle.reveal_orders import Orders, trees
-from refcoll.oracle.trees import Tree
+from refcoll.oracle.revealing.asking import Ask
+from refcoll.oracle.revealing.orders import Orders, trees
+from refcoll.oracle.revealing.trees import Tree
 from refcoll.testing.values import dtype_named
 
 EXACT = 10_000

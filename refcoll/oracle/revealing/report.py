@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from refcoll.oracle.naming import HOW, Name
-from refcoll.oracle.reveal import AtSize, Revelation
-from refcoll.oracle.reveal_orders import Orders, Stretch
-from refcoll.oracle.reveal_prediction import Prediction
-from refcoll.oracle.trees import drawn
+from refcoll.oracle.revealing.naming import HOW, Name
+from refcoll.oracle.revealing.orders import Orders, Stretch
+from refcoll.oracle.revealing.prediction import Prediction
+from refcoll.oracle.revealing.reveal import AtSize, Revelation
+from refcoll.oracle.revealing.trees import drawn
 from refcoll.words import spans
 
 _MOST_DRAWN = 8

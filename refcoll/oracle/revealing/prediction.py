@@ -9,10 +9,10 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.reveal_arithmetic import Arithmetic, exactly
-from refcoll.oracle.reveal_asking import Ask
-from refcoll.oracle.reveal_masks import MASKS
-from refcoll.oracle.reveal_orders import Orders
+from refcoll.oracle.revealing.arithmetic import Arithmetic, exactly
+from refcoll.oracle.revealing.asking import Ask
+from refcoll.oracle.revealing.masks import MASKS
+from refcoll.oracle.revealing.orders import Orders
 from refcoll.testing.values import dtype_named
 
 Vectors = list[tuple[list[Array], "list[Array | None]"]]

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refcoll.oracle.calls import Call
-from refcoll.oracle.reveal_asking import Ask
-from refcoll.oracle.reveal_masks import NoTree, counted, mask, pairs, tree_of
-from refcoll.oracle.trees import Tree
+from refcoll.oracle.revealing.asking import Ask
+from refcoll.oracle.revealing.masks import NoTree, counted, mask, pairs, tree_of
+from refcoll.oracle.revealing.trees import Tree
 
 Counts: TypeAlias = np.ndarray[Any, np.dtype[np.int16]]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from refcoll.operators import Array, kind
-from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.diagnosing.evidence import Evidence
 
 
 def byte_order(e: Evidence, rank: int) -> str | None:

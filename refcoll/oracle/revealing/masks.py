@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from refcoll.operators import Array
-from refcoll.oracle.trees import Tree, leaf, node
+from refcoll.oracle.revealing.trees import Tree, leaf, node
 from refcoll.testing.values import dtype_named
 
 DTYPES = ("float32", "float64", "float16", "bfloat16")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refcoll.operators import Array, kind
-from refcoll.oracle.evidence import Evidence
+from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.truth import exact_sums, roundings
 from refcoll.testing.values import dtype_named
 

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.monitoring import Traffic
-from refcoll.oracle.report_groups import Group, grouped
+from refcoll.oracle.reporting.groups import Group, grouped
 from refcoll.oracle.xfails import Xfails
 
 OUTCOMES = ("right", "failed", "declared", "unsupported")

@@ -16,7 +16,7 @@ from typing import Any
 from refcoll.algorithms.declaration import Algorithm
 from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
-from refcoll.oracle.trees import Tree, of_expression
+from refcoll.oracle.revealing.trees import Tree, of_expression
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
 from refcoll.topology import node_shape

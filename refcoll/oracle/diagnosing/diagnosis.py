@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from refcoll.operators import Array
-from refcoll.oracle.contributors import contributed
-from refcoll.oracle.evidence import Evidence
-from refcoll.oracle.forms import FORMS, not_a_bool
+from refcoll.oracle.diagnosing.contributors import contributed
+from refcoll.oracle.diagnosing.evidence import Evidence
+from refcoll.oracle.diagnosing.forms import FORMS, not_a_bool
+from refcoll.oracle.diagnosing.leftovers import LEFTOVERS, stale_inputs
+from refcoll.oracle.diagnosing.losses import LOSSES, ROUNDINGS
+from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules
+from refcoll.oracle.diagnosing.movements import MOVEMENTS, elsewhere
 from refcoll.oracle.guarded import poisoned
-from refcoll.oracle.leftovers import LEFTOVERS, stale_inputs
-from refcoll.oracle.losses import LOSSES, ROUNDINGS
-from refcoll.oracle.meanings import MEANINGS, infinities, nan_rules
-from refcoll.oracle.movements import MOVEMENTS, elsewhere
 from refcoll.words import spans
 
 __all__ = ["Evidence", "Hypothesis", "diagnosed"]

@@ -1,0 +1,8 @@
+"""From wrong values to what went wrong: hypotheses, and whoever they are asked of.
+
+diagnosis.py      asks them in order         evidence.py       of what they are asked
+leftovers.py      memory                     movements.py      where values come from
+forms.py          bytes, signs, parts        meanings.py       what merging did
+losses.py         precision                  contributors.py   who is missing, who is twice
+places.py         which elements, which chunk of which algorithm
+"""

@@ -1,0 +1,1 @@
+"""What came of judging: in total, by diagnosis, for machines, for an issue."""
