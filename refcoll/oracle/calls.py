@@ -83,7 +83,7 @@ def calls(
     The usual length, near 131, comes first: many elements tell more of a fault than one.
 
     Each of them out of place and, where there is that, in place; rooted ones to the first and
-    the last rank.
+    the last rank, and once to one in the middle.
     """
     for collective in collectives:
         basic = _basic(collective, dtypes, operators)
@@ -104,7 +104,7 @@ def calls(
             if lengths is None
         ]
         for call in dict.fromkeys(found):
-            yield from _placed(call, size)
+            yield from _placed(call, size, middle=call == replace(basic, count=usual))
 
 
 def _basic(collective: str, dtypes: Sequence[str], operators: Sequence[str] | None) -> Call | None:
@@ -124,9 +124,10 @@ def _operators(
     return [op for op in operators_for(dtype) if operators is None or op in operators]
 
 
-def _placed(call: Call, size: int) -> Iterator[Call]:
+def _placed(call: Call, size: int, middle: bool) -> Iterator[Call]:
     rooted = call.collective in ("reduce", "gather", "scatter", "broadcast")
-    for root in sorted({0, size - 1} if rooted else {0}):
+    roots = {0, size - 1, *([size // 2] if middle else [])} if rooted else {0}
+    for root in sorted(roots):
         yield replace(call, root=root)
-    if call.collective in IN_PLACE:
-        yield replace(call, in_place=True)
+        if call.collective in IN_PLACE:
+            yield replace(call, root=root, in_place=True)

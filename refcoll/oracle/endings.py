@@ -11,12 +11,20 @@ FAILED = ("raised", "did not return")
 """What the status of a rank begins with that is out of step now."""
 
 
-def failed(error: Exception) -> str:
+MOST = 500
+"""Characters of a message."""
+
+
+def failed(error: BaseException) -> str:
     """The status of a rank on which this was raised.
 
     A wait that ended by its deadline, or by another rank's failure, is no cause but a result.
     """
-    said = f"{type(error).__name__}: {error}"
+    try:
+        words = str(error)[:MOST]
+    except Exception as another:  # of its own making
+        words = f"(its message raises {type(another).__name__})"
+    said = f"{type(error).__name__}: {words}"
     waited = isinstance(error, TimeoutError | PeerFailedError)
     return f"did not return, but for its deadline: {said}" if waited else f"raised {said}"
 

@@ -106,7 +106,8 @@ def unsupported(implementation: Implementation, call: Call) -> str | None:
     if not callable(getattr(implementation, call.collective, None)):
         return f"there is no {call.collective}"
     asked = getattr(implementation, "unsupported", None)
-    return asked(call) if callable(asked) else None
+    reason = asked(call) if callable(asked) else None
+    return str(reason) if reason else None
 
 
 def named(implementation: Implementation) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
-from refcoll.oracle.endings import failed
+from refcoll.oracle.endings import ended, failed
 from refcoll.oracle.implementation import Implementation, called, unsupported
 from refcoll.oracle.probes import probes_for
 from refcoll.oracle.run import Seen, buffers, views
@@ -45,10 +45,15 @@ class Judge:
 
     def judge(self, call: Call) -> Judgement:
         """The verdict, the same on all ranks.  Collective."""
-        reason = unsupported(self._implementation, call)
-        if reason is not None:
-            return Judgement(call, skipped=reason)
+        reasons = [each["why"] for each in self.collect({"why": self._unsupported(call)})]
+        if all(reasons):
+            return Judgement(call, skipped=reasons[0])
         judgement = Judgement(call, probes=tuple(probes_for(call)))
+        if any(reasons):
+            said = ended(["done" if why is None else f"refused: {why}" for why in reasons])
+            finding = Finding(call, judgement.probes[0], self._seed, "finished", said)
+            judgement.findings.append(finding)
+            return judgement
         for probe in judgement.probes:
             trial = Trial(self, call, probe)
             if trial.refused:
@@ -58,6 +63,12 @@ class Judge:
                 self._implementation = self._make()  # what has raised may be out of step
                 break
         return judgement
+
+    def _unsupported(self, call: Call) -> str | None:
+        try:
+            return unsupported(self._implementation, call)
+        except Exception as error:
+            return failed(error)
 
     # ---- one run -------------------------------------------------------------------------
 
@@ -75,9 +86,12 @@ class Judge:
                 called(self._implementation, call, source, target)
         except NotImplementedError as error:
             status = f"refused: {error}"
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             status = failed(error)
-        changed = x is not out and source is not None and source.tobytes() != mine.tobytes()
+        kept = source is not None and (x is not out or target is None)
+        changed = kept and source is not None and source.tobytes() != mine.tobytes()
+        if kept and x is not None:
+            x.poison()  # who reads it only now, after the call, gets that
         output = None if target is None else target.copy()
         broken = [each.broken() for each in {id(x): x, id(out): out}.values() if each is not None]
         return Seen(output, status, changed, next((each for each in broken if each), None))

@@ -5,10 +5,12 @@
     rough      floats of many magnitudes: a partial sum kept in too little precision shows
     special    NaN, infinities and zeros of both signs, on each rank in turn
     tiny       subnormal floats: flushing to zero shows
+    huge       floats at the end of the range: sums that overflow, or cancel
     extremes   integers around the sign bit: the wrong signedness shows
     bits       any bits at all, for what is only moved
 
-Inputs follow from (seed, probe, call, rank), so that every rank knows all ranks' inputs.
+All but rough inputs are exact in any order, for up to 128 ranks.  Inputs follow from (seed,
+probe, call, rank), so that every rank knows all ranks' inputs.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from refcoll.operators import Array, kind
 from refcoll.oracle.calls import Call
 from refcoll.testing.values import dtype_named
 
-PROBES = ("coded", "rough", "special", "tiny", "extremes", "bits")
+PROBES = ("coded", "rough", "special", "tiny", "huge", "extremes", "bits")
 FLOAT_OPS = ("sum", "avg", "min", "max", "prod")
 
 
@@ -35,8 +37,8 @@ def probes_for(call: Call) -> list[str]:
     found = ["coded"]
     if of == "f":
         found += ["rough"] if call.op in ("sum", "avg", "prod") else []
-        found += ["special"] if call.op in ("sum", "min", "max") else []
-        found += ["tiny"] if call.op in ("sum", "min", "max") else []
+        found += ["special"]
+        found += ["tiny", "huge"] if call.op in ("sum", "min", "max") else []
     if of == "i" and call.op in ("min", "max", "sum"):
         found.append("extremes")
     return found
@@ -47,7 +49,7 @@ def inputs(probe: str, call: Call, size: int, seed: int) -> list[Array]:
     lengths = [call.input_length(rank, size) for rank in range(size)]
     dtype = dtype_named(call.dtype)
     make = {
-        "coded": _coded, "rough": _rough, "special": _special, "tiny": _tiny,
+        "coded": _coded, "rough": _rough, "special": _special, "tiny": _tiny, "huge": _huge,
         "extremes": _extremes, "bits": _bits,
     }[probe]  # fmt: skip
     generators = [np.random.default_rng(_key(seed, probe, call, rank)) for rank in range(size)]
@@ -69,18 +71,31 @@ def _coded(
     if of == "b":
         return generator.integers(0, 2, length).astype(dtype)
     if call.op == "prod":
-        units = np.array(_UNITS["u" if dtype.kind == "u" else of])
-        signs = units[generator.integers(0, len(units), length)]
-        doubles = generator.integers(0, 8 * size, length) == rank
-        return np.asarray(signs * np.where(doubles, 2, 1), dtype)
-    if call.op is not None and call.op.startswith(("bitwise", "logical")):
-        return (generator.integers(0, 128, length) * generator.integers(0, 2, length)).astype(dtype)
+        return _factors(dtype, length, rank, size, generator)
+    if call.op is not None and call.op.startswith("bitwise"):
+        whole = np.frombuffer(generator.bytes(length * dtype.itemsize), dtype)
+        return np.asarray(whole * generator.integers(0, 2, length).astype(dtype))
+    if call.op is not None and call.op.startswith("logical"):
+        truths = np.array([0, 0, 1, 2, 1 << 8 * dtype.itemsize - 2], dtype)
+        return np.asarray(truths[generator.integers(0, len(truths), length)])
     most = _most(dtype, size)
     least = 0 if dtype.kind == "u" else -most
     values = generator.integers(least, most + 1, length)
     if of == "c":
         return (values + 1j * generator.integers(-most, most + 1, length)).astype(dtype)
     return values.astype(dtype)
+
+
+def _factors(
+    dtype: np.dtype[Any], length: int, rank: int, size: int, generator: Generator
+) -> Array:  # fmt: skip
+    """Units, but of each element one rank has a whole number of all digits."""
+    units = np.array(_UNITS["u" if dtype.kind == "u" else kind(dtype)])
+    signs = units[generator.integers(0, len(units), length)].astype(dtype)
+    most = _most(dtype, 2) if kind(dtype) != "c" else 3
+    large = generator.integers(1, most + 1, length).astype(dtype)
+    alone = np.arange(length) % size == rank
+    return np.asarray(signs * np.where(alone, large, np.ones(1, dtype)), dtype)
 
 
 _UNITS: dict[str, list[complex]] = {"i": [1, -1], "u": [1], "f": [1.0, -1.0], "c": [1, -1, 1j, -1j]}
@@ -91,8 +106,9 @@ def _most(dtype: np.dtype[Any], size: int) -> int:
     digits = {"i": 8 * dtype.itemsize - 1, "f": 0, "c": 0}.get(kind(dtype), 0)
     if not digits:
         part = np.zeros(1, dtype).real.dtype
-        digits = {"float16": 11, "bfloat16": 8, "float32": 24}.get(part.name, 53)
-    return int(max(1, min(2**digits // size - 1, 2**20)))
+        digits = _DIGITS.get(part.name, 53)
+    most = 2**20 if digits <= 24 else 2**digits  # float32 might be kept in less: let that show
+    return int(max(1, min(2**digits // size - 1, most)))
 
 
 def _rough(
@@ -101,7 +117,7 @@ def _rough(
     """Of magnitudes that differ by up to the precision; products stay in range."""
     wide = generator.standard_normal(length)
     if call.op == "prod":
-        return (np.sign(wide) * generator.uniform(0.75, 1.5, length)).astype(dtype)
+        return (np.sign(wide) * 2.0 ** generator.uniform(-0.5, 0.5, length)).astype(dtype)
     span = {"float16": 5, "bfloat16": 8, "float32": 20}.get(dtype.name, 40)
     return (wide * 2.0 ** generator.integers(-span // 2, span // 2 + 1, length)).astype(dtype)
 
@@ -113,7 +129,8 @@ def _special(
 
     In place the zeros come first, so that vectors of one or two elements have them, too.
     """
-    values = generator.integers(-3, 4, length).astype(np.float64)
+    most = 1 if call.op == "prod" else 3  # so that the product of the others does not round
+    values = generator.integers(-most, most + 1, length).astype(np.float64)
     place = np.arange(length)
     pattern, holder = (place + 5 * call.in_place) % 6, place // 6 % size
     mine, next_to = holder == rank, (holder + 1) % size == rank
@@ -134,9 +151,29 @@ def _tiny(
 ) -> Array:  # fmt: skip
     """Multiples of the least subnormal, all sums of which are subnormal and exact."""
     least = np.array(1, _INTEGERS[dtype.itemsize]).view(dtype).astype(np.float64)
-    return (generator.integers(1, 8, length) * least).astype(dtype)
+    most = max(1, min(7, 2 ** (_DIGITS.get(dtype.name, 53) - 1) // size))
+    return (generator.integers(1, most + 1, length) * least).astype(dtype)
 
 
+def _huge(
+    call: Call, dtype: np.dtype[Any], length: int, rank: int, size: int, generator: Generator
+) -> Array:  # fmt: skip
+    """Element i has pattern i mod 3: half of the greatest number everywhere, of one sign; the
+    greatest on one rank; the greatest and its opposite on two."""
+    import ml_dtypes
+
+    greatest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+    place = np.arange(length)
+    pattern, holder = place % 3, place // 3 % size
+    signs = np.where(place // 3 % 2, 1.0, -1.0)
+    values = np.where(pattern == 0, signs * greatest / 2, 0.0)
+    values[(pattern != 0) & (holder == rank)] = greatest
+    if size > 1:
+        values[(pattern == 2) & ((holder + 1) % size == rank)] = -greatest
+    return values.astype(dtype)
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24}
 _INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 

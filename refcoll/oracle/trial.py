@@ -110,7 +110,10 @@ class Trial:
                 groups.setdefault(each["digest"], []).append(rank)
             if len(groups) > 1:
                 values = self._judge.gathered(self._runs[number].output, self._call)
-                return [self._finding("agreement", _parted([*groups.values()], values))]
+                said = _parted([*groups.values()], values)
+                if not any(each["wrong"] for each in run):
+                    said += "; each is within what may be"
+                return [self._finding("agreement", said)]
         return []
 
     def _of_repeats(self) -> list[Finding]:
@@ -153,9 +156,9 @@ def _parted(groups: Sequence[Sequence[int]], values: Sequence[Array | None]) -> 
     differ = np.flatnonzero(np.any([(x != raw[0]).any(axis=1) for x in raw[1:]], axis=0))
     place = int(differ[0])
     said = ", ".join(
-        f"{ranked(ranks)}: {x[place]!r}" for ranks, x in zip(groups[:4], some[:4], strict=True)
+        f"{ranked(ranks)}: {x[place]!s}" for ranks, x in zip(groups[:4], some[:4], strict=True)
     )
     return (
-        f"the ranks have not the same bits, though each is within what may be: they differ in "
-        f"{len(differ)} of {some[0].size} elements; element {place} is, on {said}"
+        f"the ranks have not the same bits: they differ in {len(differ)} of {some[0].size} "
+        f"elements; element {place} is, on {said}"
     )

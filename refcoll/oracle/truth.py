@@ -53,6 +53,9 @@ def truth(probe: str, call: Call, inputs: Sequence[Array], rank: int) -> Truth |
         return _bounded(call.op, parts, dtype)
     if probe == "special":
         return _special(call.op, parts)
+    if probe == "huge":
+        with np.errstate(over="ignore"):
+            return _exact(merged(call.op, parts).astype(dtype))
     if call.op == "avg":
         return _whole_mean(parts) if kind(dtype) == "i" else _averaged(parts, dtype)
     if call.op.startswith("logical") and len(parts) == 1:
@@ -212,8 +215,10 @@ def _near(exact: Array, bound: Array, dtype: np.dtype[Any]) -> Truth:
 
 
 def _special(op: str, parts: Array) -> Truth:
+    if op == "avg":
+        return _special_mean(parts)
     wanted = merged(op, parts).astype(parts.dtype)
-    if op == "sum":
+    if op in ("sum", "prod"):
         return _exact(wanted)
     ignoring = ignoring_nan(op, parts)
     some = _is_nan(parts).any(axis=0) & ~_is_nan(parts).all(axis=0)
@@ -225,6 +230,16 @@ def _special(op: str, parts: Array) -> Truth:
         return min(rules, key=lambda wrong: int((wrong & some).sum()))
 
     return Truth(wanted, check)
+
+
+def _special_mean(parts: Array) -> Truth:
+    """NaN and infinities as in the sum; what is finite, rounded."""
+    sums = merged("sum", parts)
+    finite = np.isfinite(sums)
+    mean = _averaged(np.where(finite, parts, parts.dtype.type(0)), parts.dtype)
+    odd = _exact(sums.astype(parts.dtype))
+    wanted = np.where(finite, mean.wanted, odd.wanted)
+    return Truth(wanted, lambda got: np.where(finite, mean.check(got), odd.check(got)))
 
 
 def ignoring_nan(op: str, parts: Array) -> Array:

@@ -19,10 +19,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from refcoll.errors import ArgumentError
+from refcoll.operators import OPERATORS
 from refcoll.oracle.calls import COLLECTIVES, Call
-from refcoll.oracle.judging import Finding, Judgement
+from refcoll.oracle.judging import VERDICTS, Finding, Judgement
+from refcoll.oracle.probes import PROBES
+from refcoll.testing.values import DTYPES
 
 _FIELDS = ("collective", "operator", "dtype", "count", "inputs", "verdict")
+_KNOWN: Sequence[Sequence[str]] = (
+    COLLECTIVES, (*OPERATORS, "-"), DTYPES, (), PROBES,
+    [each.replace(" ", "-") for each in VERDICTS],
+)  # fmt: skip
+"""What the words may match; counts may be any."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +117,9 @@ def parsed(text: str, name: str = "xfails") -> Xfails:
 def _require_sense(words: Sequence[str], place: str) -> None:
     if len(words) > len(_FIELDS):
         raise ArgumentError(f"{place}: {len(words)} words; there are {', '.join(_FIELDS)}")
-    for each in words[0].split(","):
-        if not any(fnmatchcase(name, each) for name in COLLECTIVES):
-            raise ArgumentError(
-                f"{place}: {each!r} is no collective; there are {', '.join(COLLECTIVES)}"
-            )
+    for word, field, known in zip(words, _FIELDS, _KNOWN, strict=False):
+        for each in word.split(","):
+            if known and not any(fnmatchcase(name, each) for name in known):
+                raise ArgumentError(
+                    f"{place}: {each!r} is no {field}; there are {', '.join(known)}"
+                )

@@ -78,6 +78,8 @@ def imprecise(e: Evidence, rank: int) -> str | None:
         near, beyond = _rounded_in(dtype, got, exact, scale, len(parts))
         if not (near | beyond).all():
             continue
+        if near.all() and _too_little(dtype, got, exact, scale):
+            continue  # rounded in that dtype it would be off by far more
         if not near.any():
             return f"{e.where(places)}: beyond the range of {name}, in which it was kept"
         off = np.abs(got - exact) / np.where(scale == 0, 1, scale)
@@ -88,6 +90,12 @@ def imprecise(e: Evidence, rank: int) -> str | None:
             f"{e.where(places)}: rounded on the way, as to {name} or with a common scale: {worst}"
         )
     return None
+
+
+def _too_little(dtype: np.dtype[Any], got: Array, exact: Array, scale: Array) -> bool:
+    """Whether all are off by less than a sixteenth of one rounding in the dtype."""
+    off = np.abs(got - exact) / np.where(scale == 0, 1, scale)
+    return bool(np.max(off) < (roundings(dtype, 1) / 16))
 
 
 def _are_numbers_of(dtype: np.dtype[Any], values: Array) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.truth import MERGES, ignoring_nan, merged
+from refcoll.oracle.truth import MERGES, ignoring_nan, merged, roundings
 from refcoll.words import spans
 
 
@@ -18,7 +18,7 @@ def scaled(e: Evidence, rank: int) -> str | None:
         return None  # factors of what is not finite, or wraps, say nothing
     places = e.wrong[rank]
     ratio = _ratio(*(x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank))))
-    if ratio is None:
+    if ratio is None or _is_rounding(ratio - 1, e.got(rank)):
         return None
     factors = _factors(e.call.op, len(e.parts(rank)), e.call.count)
     fits = [said for factor, said in factors if abs(ratio - factor) <= 0.002 * abs(factor)]
@@ -27,6 +27,12 @@ def scaled(e: Evidence, rank: int) -> str | None:
     if len(places) < 3:
         return None
     return f"{e.where(places)}: {ratio:.6g} times what is right: multiplied once too often"
+
+
+def _is_rounding(off: float, got: Array) -> bool:
+    """Whether so little is a few roundings in the dtype."""
+    dtype = got.real.dtype
+    return kind(dtype) == "f" and abs(off) < roundings(dtype, 4)
 
 
 def _ratio(got: Array, wanted: Array) -> float | None:

@@ -28,7 +28,7 @@ def _sections(report: Report) -> Iterator[str]:
     for group in report.groups(declared=True):
         yield from _finding(report, group, f"### As declared: {group.smallest.verdict}")
     for pattern in report.xfails.unneeded(report.judgements):
-        yield f"- XPASS: `{pattern}` is declared, and does not fail any more"
+        yield f"- XPASS: `{pattern}` is declared, and does not fail any more\n"
     if report.traffic is not None:
         yield from ("```text", *report.traffic.lines(), "```", "")
     missing = Counter(each.skipped for each in report.judgements if each.skipped)
