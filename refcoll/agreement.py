@@ -21,7 +21,7 @@ import numpy as np
 
 from refcoll.errors import DeadlineError, DisagreementError, RefcollError, TransportError
 from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
-from refcoll.words import spans
+from refcoll.words import ranked
 
 Record: TypeAlias = Mapping[str, object]
 CHANNEL = 0
@@ -178,7 +178,7 @@ def _table(records: Sequence[Mapping[str, Any]]) -> str:
                 f"{key}={record.get(key)}" for key in shown if key in record or key not in _ALWAYS
             )
         groups[said].append(rank)
-    lines = [f"  {_ranks(ranks)}: {said}" for said, ranks in groups.items()]
+    lines = [f"  {ranked(ranks)}: {said}" for said, ranks in groups.items()]
     return "\n".join(["the ranks did not make the same call:", *lines])
 
 
@@ -189,8 +189,3 @@ def _differing(records: Sequence[Mapping[str, Any]]) -> list[str]:
     always = [key for key in _ALWAYS if key in keys]
     others = sorted(key for key in keys if len({str(r.get(key)) for r in calls}) > 1)
     return always + [key for key in others if key not in always]
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    """As in "ranks 0-2, 5"."""
-    return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"

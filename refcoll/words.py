@@ -18,6 +18,15 @@ def spans(numbers: Sequence[int], most: int | None = None) -> str:
     return ", ".join([*said[:most], "..."] if cut else said)
 
 
+def ranked(ranks: Sequence[int]) -> str:
+    """As in "ranks 0-2, 5".
+
+    >>> ranked([3]), ranked([0, 1, 2, 5])
+    ('rank 3', 'ranks 0-2, 5')
+    """
+    return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"
+
+
 def described(error: BaseException) -> str:
     """As in "ValueError: what it says"."""
     return f"{type(error).__name__}{f': {error}' if str(error) else ''}"

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refcoll import ArgumentError, DeadlineError, DisagreementError, RefcollError, spawn
-from refcoll.agreement import Agreement, _ranks
+from refcoll.agreement import Agreement
 from refcoll.testing.counting import Counting
+from refcoll.words import ranked
 
 TIMEOUT = 5
 CALL = {"collective": "all_reduce", "algorithm": "ring"}
@@ -207,4 +208,4 @@ def test_a_missing_rank_is_a_deadline():
     ],
 )
 def test_ranks_in_words(ranks, said):
-    assert _ranks(ranks) == said
+    assert ranked(ranks) == said

@@ -5,6 +5,7 @@ import numpy as np
 from refcoll import spawn, user_operator
 from refcoll.oracle.adapters.own import Own
 from refcoll.oracle.implementation import called
+from refcoll.oracle.vectors.reading import read
 
 
 def run_own(vectors, size, in_place):
@@ -87,3 +88,13 @@ _OPERATORS = {
     "matmul": user_operator(_matmul, "matmul"),
     "concatenate": user_operator(_concatenate, "concatenate"),
 }
+
+
+def files(folder):
+    """The JSON files of a set of vectors."""
+    return sorted(folder.glob("*-n*.json"))
+
+
+def everything(folder):
+    """All vectors of a set."""
+    return [each for file in files(folder) for each in read(file)]

@@ -17,7 +17,7 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.errors import DisagreementError
 from refcoll.inorder import Handle
-from refcoll.words import spans
+from refcoll.words import ranked
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RollCall:
         everyone = self._comm.agreement.collect(record, (), self._comm.timeout)
         gone = [rank for rank, each in enumerate(everyone) if each["leaves"]]
         return DisagreementError(
-            f"rank{'s' if len(gone) > 1 else ''} {spans(gone)} left the replica, and the others "
+            f"{ranked(gone)} left the replica, and the others "
             "began another step: give all ranks as many steps, or make the replica with "
             "uneven=True and let ranks that have run out of batches call join()"
         )

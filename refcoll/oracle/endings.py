@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from refcoll.errors import PeerFailedError
-from refcoll.words import spans
+from refcoll.words import ranked
 
 FAILED = ("raised", "did not return")
 """What the status of a rank begins with that is out of step now."""
@@ -50,8 +50,3 @@ def _order(status: str) -> int:
         for i, word in enumerate(("raised", "refused", "did not return", ""))
         if status.startswith(word)
     )
-
-
-def ranked(ranks: Sequence[int]) -> str:
-    """As in "ranks 0-2, 5"."""
-    return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"

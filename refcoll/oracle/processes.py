@@ -22,7 +22,7 @@ from refcoll.errors import PoisonedError, TransportError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.implementation import Factory, Implementation
 from refcoll.oracle.judging import Finding, Judge, Judgement
-from refcoll.words import spans
+from refcoll.words import ranked
 
 GATHERING = 1.0
 """Seconds in which ranks that hang in the same call may all say so."""
@@ -165,10 +165,7 @@ def _together(heard: dict[int, str]) -> str:
     ranks: dict[str, list[int]] = {}
     for rank, words in sorted(heard.items()):
         ranks.setdefault(words, []).append(rank)
-    return "; ".join(
-        f"rank{'s' if len(those) > 1 else ''} {spans(those)}: {words}"
-        for words, those in ranks.items()
-    )
+    return "; ".join(f"{ranked(those)}: {words}" for words, those in ranks.items())
 
 
 def _end(after: float) -> NoReturn:

@@ -10,10 +10,11 @@ import numpy as np
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
 from refcoll.oracle.diagnosing.diagnosis import Evidence, diagnosed
-from refcoll.oracle.endings import FAILED, ended, ranked
+from refcoll.oracle.endings import FAILED, ended
 from refcoll.oracle.probes import inputs
 from refcoll.oracle.truth import truth
 from refcoll.oracle.verdicts import Finding
+from refcoll.words import ranked
 
 if TYPE_CHECKING:
     from refcoll.oracle.judging import Judge

@@ -16,7 +16,7 @@ round once, and that rounding is allowed for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Any
@@ -25,9 +25,7 @@ import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.calls import Call
-from refcoll.testing.values import dtype_named
-
-Merge = Callable[[Array], Array]
+from refcoll.testing.values import MERGES, dtype_named
 
 
 @dataclass(frozen=True)
@@ -112,28 +110,6 @@ def merged(op: str, parts: Array) -> Array:
         parts = parts.astype(np.complex128)
     with np.errstate(all="ignore"):
         return np.asarray(MERGES[op](parts))
-
-
-def _wrapping(x: Array) -> Array:
-    """Integers modulo 2^bits."""
-    total: Array = np.add.reduce(x, axis=0, dtype=x.dtype)
-    return total
-
-
-MERGES: Mapping[str, Merge] = {
-    "sum": _wrapping,
-    "avg": _wrapping,
-    "prod": lambda x: np.multiply.reduce(x, axis=0, dtype=x.dtype),
-    "min": lambda x: np.minimum.reduce(x, axis=0),
-    "max": lambda x: np.maximum.reduce(x, axis=0),
-    "bitwise_and": lambda x: np.bitwise_and.reduce(x, axis=0),
-    "bitwise_or": lambda x: np.bitwise_or.reduce(x, axis=0),
-    "bitwise_xor": lambda x: np.bitwise_xor.reduce(x, axis=0),
-    "logical_and": lambda x: np.all(x, axis=0),
-    "logical_or": lambda x: np.any(x, axis=0),
-    "logical_xor": lambda x: np.count_nonzero(x, axis=0) % 2,
-}
-"""Over all ranks' rows at once, without any schedule."""
 
 
 def _exact(wanted: Array) -> Truth:

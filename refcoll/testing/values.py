@@ -70,7 +70,7 @@ def merged(size: int, count: int, dtype: np.dtype[np.generic], op: str) -> Array
     )
     if np.issubdtype(dtype, np.uint64):
         wide = inputs.astype("uint64")
-    total = np.asarray(_REFERENCE[op](wide)).astype(dtype)
+    total = np.asarray(MERGES[op](wide)).astype(dtype)
     return _divided(total, size) if op == "avg" else total
 
 
@@ -89,10 +89,16 @@ def _divided(total: Array, size: int) -> Array:
     return divided
 
 
-_REFERENCE: Mapping[str, Callable[[Array], Array]] = {
-    "sum": lambda x: np.add.reduce(x, axis=0),
-    "avg": lambda x: np.add.reduce(x, axis=0),
-    "prod": lambda x: np.multiply.reduce(x, axis=0),
+def _sum(rows: Array) -> Array:
+    """Integers modulo 2^bits of their own dtype."""
+    total: Array = np.add.reduce(rows, axis=0, dtype=rows.dtype)
+    return total
+
+
+MERGES: Mapping[str, Callable[[Array], Array]] = {
+    "sum": _sum,
+    "avg": _sum,
+    "prod": lambda x: np.multiply.reduce(x, axis=0, dtype=x.dtype),
     "min": lambda x: np.minimum.reduce(x, axis=0),
     "max": lambda x: np.maximum.reduce(x, axis=0),
     "bitwise_and": lambda x: np.bitwise_and.reduce(x, axis=0),
@@ -102,3 +108,4 @@ _REFERENCE: Mapping[str, Callable[[Array], Array]] = {
     "logical_or": lambda x: np.any(x, axis=0),
     "logical_xor": lambda x: np.count_nonzero(x, axis=0) % 2,
 }
+"""All ranks' rows merged at once, without any schedule; a sum that is not divided yet for avg."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from refcoll.cli import judge_mutants, main
+from refcoll.cli import judge_mutants
 from refcoll.oracle.calls import COLLECTIVES, REDUCING
 from refcoll.oracle.judging import VERDICTS
 
@@ -16,21 +16,9 @@ FAST = ("-n", "3", "-c", "all_reduce", "--count", "5", "--dtype", "float32")
 
 
 @pytest.fixture
-def judge(monkeypatch, capsys):
+def judge(run_refcoll):
     """Exit status, standard output and error of `refcoll judge ARGUMENTS`."""
-    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["refcoll", "judge", *arguments])
-        status = 0
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code or 0
-        return status, *capsys.readouterr()
-
-    return run
+    return lambda *arguments: run_refcoll("judge", *arguments)
 
 
 def test_refcoll_itself_holds(judge, tmp_path):

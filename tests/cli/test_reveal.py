@@ -10,25 +10,14 @@ from pathlib import Path
 import pytest
 
 from mpi_jobs import launch
-from refcoll.cli import main
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "json.md"
 
 
 @pytest.fixture
-def reveal(monkeypatch, capsys):
+def reveal(run_refcoll):
     """Exit status, standard output and error of `refcoll reveal ARGUMENTS`."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["refcoll", "reveal", *arguments])
-        status = 0
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code or 0
-        return status, *capsys.readouterr()
-
-    return run
+    return lambda *arguments: run_refcoll("reveal", *arguments)
 
 
 def test_a_ring(reveal):

@@ -14,24 +14,10 @@ from refcoll.oracle.vectors.flags import FLAGS
 from refcoll.oracle.vectors.reading import read
 from refcoll.oracle.vectors.writing import COLLECTIVES, RANKS, schema, write_vectors
 from refcoll.testing.values import dtype_named
+from vectors_run import everything, files
 from vectors_schema import violations
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("vectors")
-    write_vectors(made)
-    return made
-
-
-def files(folder):
-    return sorted(folder.glob("*-n*.json"))
-
-
-def everything(folder):
-    return [each for file in files(folder) for each in read(file)]
 
 
 def test_numbers_as_text():

@@ -10,24 +10,9 @@ import pytest
 from refcoll.oracle.truth import truth
 from refcoll.oracle.vectors.encoding import decoded
 from refcoll.oracle.vectors.reading import read
-from refcoll.oracle.vectors.writing import COLLECTIVES, write_vectors
+from refcoll.oracle.vectors.writing import COLLECTIVES
 from refcoll.testing.values import dtype_named
-from vectors_run import run_own
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("vectors")
-    write_vectors(made)
-    return made
-
-
-def files(folder):
-    return sorted(folder.glob("*-n*.json"))
-
-
-def everything(folder):
-    return [each for file in files(folder) for each in read(file)]
+from vectors_run import everything, files, run_own
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, pytest.param(7, marks=pytest.mark.long)])

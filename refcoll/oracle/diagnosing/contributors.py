@@ -14,7 +14,7 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.testing.values import dtype_named
-from refcoll.words import spans
+from refcoll.words import ranked
 
 MOST = 64
 """More often than that nobody is merged: then these are no counts."""
@@ -104,16 +104,12 @@ def _who(times: Array, members: Sequence[int]) -> str:
     extra = [r for r in range(len(times)) if r not in members and times[r]]
     if missing == [*members]:
         return "nobody's contribution is there"
-    said = [f"{_ranks(missing)} missing"] if missing else []
+    said = [f"{ranked(missing)} missing"] if missing else []
     for count in sorted({int(times[r]) for r in members} - {0, 1}):
         ranks = [r for r in members if times[r] == count]
-        said.append(f"{_ranks(ranks)} {_TIMES.get(count, f'{count} times')}")
-    said += [f"{_ranks(extra)} too many"] if extra else []
+        said.append(f"{ranked(ranks)} {_TIMES.get(count, f'{count} times')}")
+    said += [f"{ranked(extra)} too many"] if extra else []
     return ", ".join(said)
 
 
 _TIMES = {2: "twice", 3: "three times", -1: "with the opposite sign (subtracted)"}
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"

@@ -22,7 +22,7 @@ from refcoll.oracle.diagnosing.losses import LOSSES, ROUNDINGS
 from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules
 from refcoll.oracle.diagnosing.movements import MOVEMENTS, elsewhere
 from refcoll.oracle.guarded import poisoned
-from refcoll.words import spans
+from refcoll.words import ranked
 
 __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 
@@ -91,4 +91,4 @@ def _plain(evidence: Evidence, rank: int) -> str:
 def _on(ranks: Sequence[int], evidence: Evidence) -> str:
     if len(ranks) == evidence.size > 1:
         return "on all ranks:"
-    return f"on rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}:"
+    return f"on {ranked(ranks)}:"

@@ -8,8 +8,9 @@ import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.truth import MERGES, ignoring_nan, merged, roundings
-from refcoll.words import spans
+from refcoll.oracle.truth import ignoring_nan, merged, roundings
+from refcoll.testing.values import MERGES
+from refcoll.words import ranked
 
 
 def scaled(e: Evidence, rank: int) -> str | None:
@@ -118,7 +119,7 @@ def nan_rules(e: Evidence, rank: int) -> str | None:
     if not nan.any(axis=0).all():
         return None
     holders = sorted({int(each) for each in np.argmax(nan, axis=0)})
-    named = f"a NaN on rank{'s' if len(holders) > 1 else ''} {spans(holders)}"
+    named = f"a NaN on {ranked(holders)}"
     said, op = e.where(places), str(e.call.op)
     if op not in ("min", "max"):
         return f"{said}: {named} is lost"
@@ -142,10 +143,7 @@ def _nan_by_rank(e: Evidence, rank: int) -> str:
         ]
         if said:
             fates.setdefault(" or ".join(said), []).append(holder)
-    return "; ".join(
-        f"a NaN on rank{'s' if len(ranks) > 1 else ''} {spans(ranks)} {fate}"
-        for fate, ranks in fates.items()
-    )
+    return "; ".join(f"a NaN on {ranked(ranks)} {fate}" for fate, ranks in fates.items())
 
 
 _FATES = ("comes through", "is ignored", "hides other ranks' values")

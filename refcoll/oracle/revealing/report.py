@@ -10,7 +10,7 @@ from refcoll.oracle.revealing.orders import Orders, Stretch
 from refcoll.oracle.revealing.prediction import Prediction
 from refcoll.oracle.revealing.reveal import AtSize, Revelation
 from refcoll.oracle.revealing.trees import drawn
-from refcoll.words import spans
+from refcoll.words import ranked, spans
 
 _MOST_DRAWN = 8
 _MOST_NAMED = 6
@@ -100,7 +100,7 @@ def _trees(at: AtSize, shown: list[Orders]) -> Iterator[str]:
     for rank, stretches in at.orders.items():
         groups.setdefault(tuple(stretches), []).append(rank)
     for alike, ranks in groups.items():
-        yield f"  result on rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}:"
+        yield f"  result on {ranked(ranks)}:"
         for each in alike[:_MOST_DRAWN]:
             yield from (f"    {line}" for line in _stretch(each, drawn_already))
         if len(alike) > _MOST_DRAWN:
