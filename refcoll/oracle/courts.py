@@ -75,6 +75,3 @@ class _Maker:
         self._number += 1
         end = self._worlds.get(self._number).transport(self._rank)
         return self._make(Communicator(end, self._timeout))
-
-
-Court = Callable[[Factory, int, Iterable[Call]], list[Judgement]]

@@ -26,7 +26,6 @@ from refcoll.oracle.calls import Call
 from refcoll.testing.values import dtype_named
 
 PROBES = ("coded", "rough", "special", "tiny", "huge", "extremes", "bits")
-FLOAT_OPS = ("sum", "avg", "min", "max", "prod")
 
 
 def probes_for(call: Call) -> list[str]:

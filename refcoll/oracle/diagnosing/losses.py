@@ -25,7 +25,8 @@ def whole_numbers(e: Evidence, rank: int) -> str | None:
     places, got, wanted = e.wrong[rank], e.got(rank), e.wanted(rank)
     if e.call.op != "avg" or kind(got.dtype) != "f":
         return None
-    exact = exact_sums(e.parts(rank))[0] / e.size
+    parts = e.parts(rank)
+    exact = exact_sums(parts)[0] / len(parts)
     for cut in (np.trunc, np.floor, np.rint):
         if (got[places] == cut(exact[places]).astype(wanted.dtype)).all():
             return f"{e.where(places)}: the mean cut to a whole number"
