@@ -165,8 +165,7 @@ class Group:
             shards=shards, nodes=self.nodes if nodes is None else nodes,
             tuning=self.tuning,
         )  # fmt: skip
-        sequence = self._next()
-        return self._do(lambda: CollectivePlan(self, request, sequence, check))
+        return self._do(lambda: CollectivePlan(self, request, self._next(), check))
 
     def empty(self, shape: int | Sequence[int], dtype: Any = np.float64) -> Array:
         """An uninitialised array in memory that the transport moves best; use it like any other.
@@ -201,9 +200,9 @@ class Group:
         else than integers it raises ArgumentError; the others, and all ranks where one makes
         another call, raise DisagreementError.
         """
-        sequence = self._next()
 
         def make() -> Transport | None:
+            sequence = self._next()
             said, error = _membership(color, key)
             said["call"] = sequence
             same = ("collective", "call", "error")
@@ -303,9 +302,10 @@ class Group:
     ) -> Any:
         """Plan one call, or find its plan, and run it, now or in the background."""
         request = Request(collective=collective, nodes=self.nodes, tuning=self.tuning, **arguments)
-        sequence, watching = self._next(), self.watching
+        watching = self.watching
 
         def whole() -> Array | None:
+            sequence = self._next()
             entered = time.monotonic() if watching else 0.0
             call, said = self._agreed(request, sequence, timeout, check, async_op, once=True)
             try:
@@ -322,9 +322,9 @@ class Group:
 
     def _refuse(self, error: ArgumentError, check: object) -> None:
         """Raise the error, and let the others know unless there is no ``check``."""
-        sequence = self._next()
 
         def refuse() -> None:
+            sequence = self._next()
             if isinstance(check, _FLAGS) and not check:
                 raise error
             self.agreement.require({}, error, self.timeout, sequence)
@@ -365,7 +365,11 @@ class Group:
         return call, said
 
     def _next(self) -> int:
-        """The number of the next call, alike on ranks that are in step."""
+        """The number of the next call, alike on ranks that are in step.
+
+        Drawn when the call's turn comes: a call within what was submitted may be made before
+        or after the caller's next one.
+        """
         self._sequence += 1
         return self._sequence
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import refcoll
 from bad_input_values import BAD, NAMES, Bad, array
-from refcoll.agreement import _ranks as named
+from refcoll.words import ranked as named
 
 CALLS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "gather", "scatter",
          "all_to_all", "scan", "exscan", "barrier", "plan", "split")  # fmt: skip

@@ -906,6 +906,19 @@ def test_what_is_submitted_runs_in_order_with_the_calls():
     assert refcoll.spawn(3, body, timeout=10) == [(3.0, 6.0)] * 3
 
 
+def test_a_call_within_what_was_submitted_may_be_made_before_or_after_the_next():
+    def body(comm):
+        def work():
+            time.sleep(0.05 * (comm.rank == 2))  # rank 2's next call is made before this one
+            return float(comm.all_reduce(np.ones(1))[0])
+
+        first = comm.submit(work)
+        time.sleep(0.05 * (comm.rank == 0))  # rank 0's after it
+        return float(comm.all_reduce(np.full(1, 2.0))[0]), first.wait()
+
+    assert refcoll.spawn(3, body, timeout=10) == [(6.0, 3.0)] * 3
+
+
 def test_what_it_raises_is_told_to_the_other_ranks():
     heard = []
 
