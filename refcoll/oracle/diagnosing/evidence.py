@@ -10,8 +10,9 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
+from refcoll.oracle.comparing import Truth
 from refcoll.oracle.diagnosing.places import where
-from refcoll.oracle.truth import Truth, merging
+from refcoll.oracle.merging import merging
 
 Again = Callable[[Sequence[Array]], "list[Array | None] | None"]
 

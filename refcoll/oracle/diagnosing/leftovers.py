@@ -10,7 +10,7 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.guarded import poison, poisoned
-from refcoll.oracle.truth import merged, merging
+from refcoll.oracle.merging import merged, merging
 
 
 def unwritten(e: Evidence, rank: int) -> str | None:

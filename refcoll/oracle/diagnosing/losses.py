@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from refcoll.operators import Array, kind
+from refcoll.oracle.bounds import magnitudes, roundings
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.truth import exact_sums, roundings
+from refcoll.oracle.doubled import total
 from refcoll.testing.values import dtype_named
 
 
@@ -26,7 +27,7 @@ def whole_numbers(e: Evidence, rank: int) -> str | None:
     if e.call.op != "avg" or kind(got.dtype) != "f":
         return None
     parts = e.parts(rank)
-    exact = exact_sums(parts)[0] / len(parts)
+    exact = total(parts)[0] / len(parts)
     for cut in (np.trunc, np.floor, np.rint):
         if (got[places] == cut(exact[places]).astype(wanted.dtype)).all():
             return f"{e.where(places)}: the mean cut to a whole number"
@@ -149,7 +150,7 @@ def _exact_and_scale(op: str, parts: Array) -> tuple[Array, Array]:
     if op == "prod":
         exact = np.multiply.reduce(parts.astype(np.float64), axis=0)
         return exact, np.abs(exact)
-    exact, absolute = exact_sums(parts)
+    exact, absolute = total(parts)[0], magnitudes(parts)
     size = len(parts) if op == "avg" else 1
     return exact / size, absolute / size
 

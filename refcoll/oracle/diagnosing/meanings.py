@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from refcoll.operators import Array, kind
+from refcoll.oracle.bounds import roundings
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.truth import ignoring_nan, merged, roundings
+from refcoll.oracle.merging import ignoring_nan, merged
 from refcoll.testing.values import MERGES
 from refcoll.words import ranked
 
