@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from refcoll.operators import Array
 
 
+@lru_cache
 def info(dtype: np.dtype[Any]) -> Any:
     """As numpy.finfo."""
     import ml_dtypes
@@ -36,3 +38,15 @@ def complexes(real: Array, imaginary: Array, dtype: np.dtype[Any]) -> Array:
     made = np.empty(real.shape, dtype)
     made.real, made.imag = real, imaginary
     return made
+
+
+def real_parts(x: Array) -> Array:
+    """Of complex numbers the real and the imaginary parts by turns; others as they are."""
+    return np.ascontiguousarray(x).view(x.real.dtype) if x.dtype.kind == "c" else x
+
+
+def ordinals(x: Array) -> Array:
+    """Of each float its number in their order: neighbours differ by 1, zeros of both signs not."""
+    raw = np.ascontiguousarray(x).view(f"i{x.itemsize}").astype(np.int64)
+    magnitude = raw & np.int64(2 ** (8 * x.itemsize - 1) - 1)
+    return np.asarray(np.where(raw < 0, -magnitude, magnitude))

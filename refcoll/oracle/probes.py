@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,15 +50,35 @@ _OF: Mapping[str, Mapping[str, Sequence[str]]] = {
 """By kind of dtype and operator, the probes besides coded."""
 
 
+_LONG = 32 * 1024
+"""Bytes from which on lengths are tried, not all kinds of values again."""
+_KEPT = 2**20
+
+
 def probes_for(call: Call) -> list[str]:
     """Those that say something about the call."""
     if call.op is None:
         return ["bits"]
-    return ["coded", *_OF.get(kind(dtype_named(call.dtype)), {}).get(call.op, [])]
+    dtype = dtype_named(call.dtype)
+    found = ["coded", *_OF.get(kind(dtype), {}).get(call.op, [])]
+    long = call.count * dtype.itemsize > _LONG
+    return [each for each in found if each in ("coded", "rough")] if long else found
 
 
 def inputs(probe: str, call: Call, size: int, seed: int) -> list[Array]:
     """All ranks' inputs, by rank."""
+    if size * call.input_length(call.root, size) > _KEPT:
+        return _made(probe, call, size, seed)
+    return [each.copy() for each in _kept(probe, call, size, seed)]
+
+
+@lru_cache(maxsize=8)
+def _kept(probe: str, call: Call, size: int, seed: int) -> list[Array]:
+    """Ranks that are threads ask for the same at about the same time."""
+    return _made(probe, call, size, seed)
+
+
+def _made(probe: str, call: Call, size: int, seed: int) -> list[Array]:
     dtype = dtype_named(call.dtype)
     return [
         _MAKERS[probe](

@@ -11,6 +11,7 @@ from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.guarded import poison, poisoned
 from refcoll.oracle.merging import merged, merging
+from refcoll.words import ranked
 
 
 def unwritten(e: Evidence, rank: int) -> str | None:
@@ -70,10 +71,9 @@ def stale_inputs(e: Evidence, rank: int) -> str | None:
         mixed = now.copy()
         mixed[old] = then[old]
         if e.equal(rank, merged(str(e.call.op), mixed)):
-            named = ", ".join(map(str, old))
-            return (
-                f"{e.where(e.wrong[rank])}: the input of rank {named} is that of the previous call"
-            )
+            said = "inputs of {} are those" if len(old) > 1 else "input of {} is that"
+            who = said.format(ranked(old))
+            return f"{e.where(e.wrong[rank])}: the {who} of the previous call"
     return None
 
 

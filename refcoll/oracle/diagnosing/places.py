@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from refcoll.chunks import balanced
 from refcoll.words import spans
 
@@ -88,13 +90,9 @@ def _full(indices: Sequence[int], bounds: Bounds) -> bool:
 
 
 def _whole(places: Sequence[int], bounds: Bounds) -> list[int] | None:
-    """The chunks that the places are, if they are whole ones."""
-    wrong, found = set(places), []
-    for index, (first, end) in enumerate(pairwise(bounds)):
-        inside = len(wrong.intersection(range(first, end))) if first < end else 0
-        if inside == 0:
-            continue
-        if inside < end - first:
-            return None
-        found.append(index)
-    return found
+    """The chunks that the places, in order, are, if they are whole ones."""
+    lengths = np.diff(bounds)
+    inside = np.diff(np.searchsorted(places, bounds))
+    if ((inside != 0) & (inside != lengths)).any():
+        return None
+    return [int(index) for index in np.flatnonzero(inside)]

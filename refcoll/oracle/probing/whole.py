@@ -64,7 +64,7 @@ def extremes(asked: Asked) -> Array:
     if asked.call.op == "sum":
         large = [v for v in (half, high - asked.size, low or half - 1) if v >= low]
         alone = asked.place % asked.size == asked.rank
-        chosen = np.array(large, object)[asked.whole(0, len(large) - 1)]
-        return np.where(alone, chosen, 0).astype(asked.dtype)
-    values = np.array([low, 0, 1, half, max(half - 1, 0), high], object)
-    return values[asked.whole(0, len(values) - 1)].astype(asked.dtype)
+        chosen = np.array(large, asked.dtype)[asked.whole(0, len(large) - 1)]
+        return np.where(alone, chosen, asked.dtype.type(0))
+    values = np.array([low, 0, 1, half, max(half - 1, 0), high], asked.dtype)
+    return np.asarray(values[asked.whole(0, len(values) - 1)])
