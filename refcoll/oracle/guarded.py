@@ -55,9 +55,9 @@ class Guarded:
         """Where a guard was written to, or None."""
         width = self.array.itemsize
         if len(places := self._written(self._memory[self._end :])):
-            return f"up to {_bytes(int(places[-1]) + 1, width)} behind the end of a buffer"
+            return f"{_up_to(int(places[-1]) + 1, width)} behind the end of a buffer"
         if len(places := self._written(self._memory[: self._before])):
-            return f"up to {_bytes(self._before - int(places[0]), width)} ahead of the start of a buffer"
+            return f"{_up_to(self._before - int(places[0]), width)} ahead of the start of a buffer"
         if len(places := self._written(self._elements[:, width:])):
             return f"between the elements of a strided buffer, behind element {places[0] // width}"
         return None
@@ -69,8 +69,8 @@ class Guarded:
         return np.flatnonzero(guard != self._pattern)
 
 
-def _bytes(count: int, width: int) -> str:
-    said = f"{count} byte{'s' if count > 1 else ''}"
+def _up_to(count: int, width: int) -> str:
+    said = f"up to {count} byte{'s' if count > 1 else ''}"
     return f"{said} ({-(-count // width)} elements)" if count > ALIGNED else said
 
 

@@ -65,7 +65,7 @@ class Seen:
     def _completed(self, right: Truth, then: Array, now: Array, changed: Array) -> str:
         """What the elements that have changed were, and are."""
         was, now = right.check(then), right.check(now)
-        place = where([int(each) for each in changed], then.size, self.size)
+        place = where(changed, then.size, self.size)
         if was[changed].any() and not now[changed].any():
             return f"returned before its result was complete: {place} came later"
         return f"the result was written to after the call had returned: {place}"

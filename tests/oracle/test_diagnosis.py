@@ -116,7 +116,7 @@ def test_blocks_of_other_ranks():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda r, right, given: right[::-1], "the elements in reverse order"),
+        (lambda r, right, given: right[::-1], "all 130 elements: in reverse order"),
         (lambda r, right, given: np.roll(right, 2), "shifted: element i holds element i - 2"),
         (
             lambda r, right, given: right.reshape(5, -1).T.ravel(),

@@ -21,13 +21,13 @@ def test_writing_within_is_fine_and_beyond_is_seen(dtype, shift):
 def test_writing_ahead_is_seen_too():
     buffer = Guarded(5, np.dtype("f4"))
     padded(buffer.array, 0, 2)[0] = 1
-    assert buffer.broken() == "8 bytes ahead of the start"
+    assert buffer.broken() == "up to 8 bytes ahead of the start of a buffer"
 
 
 def test_one_buffer_copied_over_another_beyond_their_ends_is_seen():
     given, got = Guarded(5, np.dtype("f4")), Guarded(5, np.dtype("f4"), output=True)
     padded(got.array, 1)[:] = padded(given.array, 1)
-    assert got.broken() == "4 bytes behind the end"
+    assert got.broken() == "up to 4 bytes behind the end of a buffer"
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -87,6 +87,4 @@ class Evidence:
         """The elements in words, with the chunk that they are, if they are one."""
         call = self.call
         many = call.collective in ("all_gather", "gather", "all_to_all")
-        return where(
-            [int(each) for each in places], call.count * (self.size if many else 1), self.size
-        )
+        return where(places, call.count * (self.size if many else 1), self.size)

@@ -110,7 +110,7 @@ def permuted(e: Evidence, rank: int) -> str | None:
         whole, mine = _whole(e), slice(rank * e.call.count, (rank + 1) * e.call.count)
         for said, other in _permutations(whole, e.size, e.call.count):
             if e.equal(rank, other[mine]):
-                return f"{e.where(e.wrong[rank])}: the whole vector has {said}"
+                return f"{e.where(e.wrong[rank])}: the whole vector is {said}"
     return None
 
 
@@ -122,18 +122,18 @@ def _whole(e: Evidence) -> Array:
 def _permutations(wanted: Array, size: int, count: int) -> Iterator[tuple[str, Array]]:
     if wanted.size < 2:
         return
-    yield "the elements in reverse order", wanted[::-1]
+    yield "in reverse order", wanted[::-1]
     if wanted.size == size * count:
-        yield "each block's elements in reverse order", wanted.reshape(size, -1)[:, ::-1].ravel()
+        yield "block by block in reverse order", wanted.reshape(size, -1)[:, ::-1].ravel()
     for by in range(1, min(4, wanted.size)):
         yield f"shifted: element i holds element i + {by}", np.roll(wanted, -by)
         yield f"shifted: element i holds element i - {by}", np.roll(wanted, by)
-    yield "the halves in each other's place", np.roll(wanted, -(wanted.size // 2))
+    yield "in halves that have changed places", np.roll(wanted, -(wanted.size // 2))
     for rows in {2, 3, 4, 5, 7, 8, size}:
         if wanted.size % rows == 0 and wanted.size > rows:
-            yield f"the storage order of a {rows}-row transpose", wanted.reshape(rows, -1).T.ravel()
+            yield f"in storage order of a {rows}-row transpose", wanted.reshape(rows, -1).T.ravel()
             yield (
-                f"the storage order of a {rows}-column transpose",
+                f"in storage order of a {rows}-column transpose",
                 wanted.reshape(-1, rows).T.ravel(),
             )
 

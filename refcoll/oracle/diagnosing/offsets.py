@@ -21,11 +21,9 @@ def small_offset(e: Evidence, rank: int) -> str | None:
     if kind(e.got(rank).dtype) not in "if":
         return None
     off = _differences(e.got(rank)[places], e.wanted(rank)[places])
+    if not (np.abs(off) < e.size).all() or (off != np.rint(off)).any() or np.ptp(np.sign(off)):
+        return None
     least, most = int(np.abs(off).min()), int(np.abs(off).max())
-    if not np.isfinite(off).all() or most >= e.size or (off != np.rint(off)).any():
-        return None
-    if len({*np.sign(off).tolist()}) > 1:
-        return None
     much = str(least) if least == most else f"{least} to {most}"
     way = "high" if off[0] > 0 else "low"
     return f"{e.where(places)}: too {way} by {much}{_only_where(e, rank)}"

@@ -68,7 +68,7 @@ class SegmentsOutOfOrder(Faulty):
     come."""
 
     shows_at = ShowsAt("broadcast", size=3, counts="more than 64 KiB")
-    says = "halves in each other's place"
+    says = "in halves that have changed places"
 
     def store(self, values: Array, out: Array) -> None:
         half = values.size // 2
