@@ -133,11 +133,11 @@ def test_permutations(change, words):
 def test_signs_and_payloads_of_what_is_moved():
     call = Call("broadcast", 2000, "float32", None)
     words = said(call, lambda r, right, given: np.where(right == 0, np.abs(right), right), "bits")
-    assert "the sign of zero is lost" in words
+    assert "the sign of zero lost: the data were moved as numbers" in words
     words = said(
         call, lambda r, right, given: np.where(right != right, np.float32(np.nan), right), "bits"
     )
-    assert "their payload is lost" in words
+    assert "the payload of NaNs lost" in words
 
 
 def test_complex_parts():

@@ -37,11 +37,15 @@ def _partly(e: Evidence, rank: int, places: Array) -> bool:
 def zeros(e: Evidence, rank: int) -> str | None:
     """Nothing but zeros, where that is wrong."""
     places = e.wrong[rank]
-    if len(places) < 2 or e.probe in ("tiny", "special"):
+    if len(places) < 2 or e.probe in ("tiny", "special") or _is_truth(e):
         return None
     if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).all():
         return None
     return f"zeros in {e.where(places)}{_tail(e, rank)}"
+
+
+def _is_truth(e: Evidence) -> bool:
+    return str(e.call.op).startswith("logical") or e.call.dtype == "bool"
 
 
 def _tail(e: Evidence, rank: int) -> str:

@@ -65,7 +65,7 @@ def imprecise(e: Evidence, rank: int) -> str | None:
         if not near.any():
             return f"{e.where(places)}: beyond the range of {name}, in which it was kept"
         worst = f"off by up to {np.max(off[near]):.1e} of the sum of magnitudes"
-        if e.probe == "rough" or _are_numbers_of(name, got):
+        if _are_numbers_of(name, got):
             return f"{e.where(places)}: accumulated in {name}, not {parts.dtype.name}: {worst}"
         return (
             f"{e.where(places)}: rounded on the way, as to {name} or with a common scale: {worst}"

@@ -55,7 +55,7 @@ class CompressesLongVectors(Faulty):
     """Vectors of more than 256 KiB travel as bfloat16, and nobody was asked."""
 
     shows_at = ShowsAt("all_reduce", operators=("sum",), counts="more than 256 KiB")
-    says = "accumulated in bfloat16"
+    says = "rounded on the way, as to bfloat16"
 
     def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
         if values.nbytes * self.size > 256 * KIB and values.dtype == np.float32:
