@@ -43,8 +43,10 @@ class Guarded:
         to_aligned = -(self._memory.ctypes.data + guard) % ALIGNED
         self._before = guard + to_aligned + offset
         self._end = self._before + length
-        self.array: Array = self._memory[self._before : self._end].view(dtype)[::step]
-        self._elements = self._memory[self._before : self._end].reshape(-1, step * dtype.itemsize)
+        width = step * dtype.itemsize
+        # By offset, so that an empty array, too, has the address between the guards.
+        self.array: Array = np.ndarray(count, dtype, self._memory, self._before, (width,))
+        self._elements = self._memory[self._before : self._end].reshape(-1, width)
         self.poison()
 
     def poison(self) -> None:

@@ -3,36 +3,13 @@
 import numpy as np
 import pytest
 
+from oracle_evidence import SIZE, in_full, said
 from refcoll.oracle.calls import Call
-from refcoll.oracle.diagnosing.diagnosis import diagnosed
-from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.diagnosing.places import where
 from refcoll.oracle.guarded import Guarded
 from refcoll.oracle.probes import inputs
 from refcoll.oracle.truth import truth
 from refcoll.testing.values import dtype_named
-
-SIZE = 4
-
-
-def evidence(call, change, probe="coded", size=SIZE, again=lambda given: None, before=None, seed=0):
-    """Right results, changed: change(rank, right, inputs) gives what the rank has."""
-    given = inputs(probe, call, size, seed)
-    truths = [truth(probe, call, given, rank) for rank in range(size)]
-    with np.errstate(all="ignore"):
-        outputs = [
-            None
-            if right is None
-            else np.asarray(change(rank, right.wanted.copy(), given), right.wanted.dtype)
-            for rank, right in enumerate(truths)
-        ]
-    earlier = inputs(probe, call, size, seed + 1) if before else None
-    return Evidence(call, probe, given, outputs, truths, before and before(earlier), again, earlier)
-
-
-def said(call, change, probe="coded", **more):
-    return diagnosed(evidence(call, change, probe, **more))
-
 
 SUM = Call("all_reduce", 131)
 
@@ -231,11 +208,6 @@ def test_precision(dtype, narrow):
 
     words = said(Call("all_reduce", 131, dtype), in_steps, "rough", again=in_full)
     assert f"accumulated in {narrow}, not {dtype}: off by up to" in words
-
-
-def in_full(given):
-    """Nobody is missing or doubled."""
-    return [np.sum(given, axis=0).astype(given[0].dtype)] * len(given)
 
 
 def test_integers_through_floats():
