@@ -33,9 +33,9 @@ def scaled(e: Evidence, rank: int) -> str | None:
 
 
 def _is_rounding(off: float, got: Array) -> bool:
-    """Whether so little is a few roundings in the dtype."""
-    dtype = got.real.dtype
-    return kind(dtype) == "f" and abs(off) < roundings(dtype, 4)
+    """Whether so little is a few roundings in the dtype; ratios themselves are doubles."""
+    dtype = got.real.dtype if kind(got.dtype) in "fc" else np.dtype(np.float64)
+    return abs(off) < roundings(dtype, 4)
 
 
 def _ratio(got: Array, wanted: Array) -> float | None:
