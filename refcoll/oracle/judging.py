@@ -23,7 +23,7 @@ from refcoll.oracle.endings import ended, failed
 from refcoll.oracle.implementation import Implementation, called, unsupported
 from refcoll.oracle.probes import probes_for
 from refcoll.oracle.run import Seen, seen
-from refcoll.oracle.trial import Past, Trial
+from refcoll.oracle.trial import Trial, Watched
 from refcoll.oracle.verdicts import VERDICTS, Finding, Judgement
 from refcoll.oracle.watchdog import Watchdog
 from refcoll.testing.values import dtype_named
@@ -45,7 +45,7 @@ class Judge:
         self._comm, self._make, self._seed = comm, make, seed
         self._implementation = make()
         self._watchdog = Watchdog(timeout, on_hang)
-        self.past: Past | None = None
+        self.watched: list[Watched] = []
         """The last run of the last trial."""
         self.nan_rules = NaNRules()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Past:
-    """A run that was the last one of its trial: something may be written to its buffers still."""
+class Watched:
+    """A run, to whose buffers something may be written still."""
 
     probe: str
     run: Seen
@@ -38,26 +38,39 @@ class Trial:
         self._judge, self._call, self._probe = judge, call, probe
         self._given = inputs(probe, call, judge.size, judge.seed)
         self._others = inputs(probe, call, judge.size, judge.seed + 1)
-        right, other = (truth(probe, call, x, judge.rank) for x in (self._given, self._others))
-        self._runs = [
-            judge.try_once(call, given, shift)
-            for given, shift in ((self._given, 0), (self._others, 0), (self._given, 1))
-        ]
-        made = [Past(probe, *x) for x in zip(self._runs, (right, other, right), strict=True)]
-        self._past = [*([judge.past] if judge.past else []), *made[:2]]
-        everyone = judge.collect(
-            {
-                "runs": [each.run.said(each.right) for each in made],
-                "late": [each.run.late(each.right) for each in self._past],
-            }
-        )
-        self._seen = [[each["runs"][number] for each in everyone] for number in range(3)]
-        self._late = [[x["late"][i] for x in everyone] for i in range(len(self._past))]
+        made = list(self._made())
+        self._runs = [each.run for each in made]
+        # The last run is looked at again by the next trial.
+        self._watched = [*judge.watched, *made[:2]]
+        judge.watched = made[2:]
+        self._seen, self._late = self._told(made)
         statuses = [each["status"] for run in self._seen for each in run]
         self.broken = any(status.startswith(FAILED) for status in statuses)
         refused = all(status.startswith("refused") for status in statuses)
         self.refused = statuses[0].removeprefix("refused: ") if refused else None
-        judge.past = made[2]
+
+    def _made(self) -> Iterator[Watched]:
+        """The three runs."""
+        judge, call = self._judge, self._call
+        right, other = (
+            truth(self._probe, call, given, judge.rank) for given in (self._given, self._others)
+        )
+        yield Watched(self._probe, judge.try_once(call, self._given), right)
+        yield Watched(self._probe, judge.try_once(call, self._others), other)
+        yield Watched(self._probe, judge.try_once(call, self._given, shift=1), right)
+
+    def _told(self, made: Sequence[Watched]) -> tuple[list[list[Record]], list[list[str | None]]]:
+        """By run and rank, what is said of runs, and what was late in those that are watched."""
+        everyone = self._judge.collect(
+            {
+                "runs": [each.run.said(each.right) for each in made],
+                "late": [each.run.late(each.right) for each in self._watched],
+            }
+        )
+        runs, late = ([each[key] for each in everyone] for key in ("runs", "late"))
+        return [list(run) for run in zip(*runs, strict=True)], [
+            list(run) for run in zip(*late, strict=True)
+        ]
 
     def findings(self) -> list[Finding]:
         """All that is wrong.  Collective, where anything is."""
@@ -86,15 +99,15 @@ class Trial:
 
     def _of_lateness(self) -> list[Finding]:
         """Whose buffers were written to after the call; the first run of which that is so."""
-        for past, run in zip(self._past, self._late, strict=True):
+        for watched, run in zip(self._watched, self._late, strict=True):
             by_words: dict[str, list[int]] = {}
             for rank, words in enumerate(run):
                 if words is not None:
                     by_words.setdefault(words, []).append(rank)
             if by_words:
-                call, seed = past.run.call, self._judge.seed
+                call, seed = watched.run.call, self._judge.seed
                 return [
-                    Finding(call, past.probe, seed, "finished", f"{ranked(ranks)}: {words}")
+                    Finding(call, watched.probe, seed, "finished", f"{ranked(ranks)}: {words}")
                     for words, ranks in by_words.items()
                 ]
         return []

@@ -21,7 +21,7 @@ FAILING = {
 
 
 def judged(make, *calls, size=4, **how):
-    return in_process(make, size, calls or (CALL,), **how)
+    return in_process(make, size, calls or (CALL,), **({"timeout": 30} | how))
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)

@@ -57,7 +57,7 @@ class Incomplete(Late):
 
 
 def found(make, *calls):
-    judged = in_process(make, 4, calls or [CALL])
+    judged = in_process(make, 4, calls or [CALL], timeout=30)
     return [(str(f.call), f.verdict, f.diagnosis) for each in judged for f in each.findings]
 
 

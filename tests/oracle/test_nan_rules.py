@@ -84,13 +84,13 @@ class Ignores(Sound):
 @pytest.mark.parametrize("kind", [Sound, Ignores])
 def test_silence_on_either_rule(kind):
     asked = calls(3, ["reduce_scatter", "exscan", "reduce"], ["float32"], ["max"], lengths=[37])
-    assert [str(f) for each in in_process(kind, 3, asked) for f in each.findings] == []
+    assert [str(f) for each in in_process(kind, 3, asked, timeout=30) for f in each.findings] == []
 
 
 def test_a_root_s_rule_is_told_with_the_call_that_has_another():
     (mutant,) = [each for each in MUTANTS if each.name == "NaNByRoot"]
     asked = [Call("reduce", 37, op="max", root=root) for root in (0, 2, 1)]
-    first, second, third = in_process(mutant.make, 4, asked)
+    first, second, third = in_process(mutant.make, 4, asked, timeout=30)
     assert first.right
     assert second.right
     (finding,) = third.findings
