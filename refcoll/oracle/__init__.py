@@ -1,9 +1,12 @@
 """Is *your* all-reduce right, and if not, what is wrong with it, in words?
 
 implementation.py   what is judged              adapters/     of MPI, torch.distributed, refcoll
-calls.py            by which calls              probes.py     with which inputs
-truth.py            what is right               guarded.py    in which buffers
-judging.py          the verdict on a call       trial.py, run.py, verdicts.py, endings.py
+calls.py            by which calls              lengths.py
+probes.py           with which inputs           probing/
+truth.py            what is right               merging.py, comparing.py, special_values.py
+bounds.py           how far from it is right    doubled.py, floats.py
+guarded.py          in which buffers            buffers.py
+judging.py          the verdict on a call       trial.py, run.py, agreement.py, verdicts.py, endings.py
 courts.py           on threads                  processes.py  in jobs, with watchdog.py
 diagnosing/         what went wrong             reporting/    told, with xfails.py declared
 revealing/          the order of a sum          monitoring.py bytes, by Open MPI

@@ -7,7 +7,7 @@
 
 Words are shell patterns, alternatives with commas between; those left out match anything, and
 ``-`` matches no operator.  Inputs are those of ``refcoll.oracle.probes``: coded, rough, special,
-tiny, extremes, bits; verdicts those of ``refcoll.oracle.judging``, with ``-`` for a space.  What
+tiny, huge, extremes, bits; verdicts those of ``refcoll.oracle.judging``, with ``-`` for a space.  What
 stands behind ``#`` is the reason.
 """
 

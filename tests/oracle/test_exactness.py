@@ -17,7 +17,7 @@ from refcoll.oracle.probing.floating import huge, rough, special, tiny
 from refcoll.oracle.probing.whole import coded, extremes
 from refcoll.testing.values import DTYPES, dtype_named
 
-SIZES = [1, 2, 3, 7, 33, 127, 128]
+SIZES = [1, 2, 3, 7, 32, 127, 128]
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 FLOATS, COMPLEX = list(DIGITS), ["complex64", "complex128"]
 INTEGERS = [each for each in DTYPES if "int" in each]
