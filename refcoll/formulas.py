@@ -50,6 +50,9 @@ class Formula:
     def __truediv__(self, other: Formula | int) -> Formula:
         return _Quotient(self, _formula(other))
 
+    def __rtruediv__(self, other: int) -> Formula:
+        return _Quotient(_formula(other), self)
+
     def forms(self, size: int, **options: Any) -> tuple[Form, ...]:
         """The linear forms of which it is the greatest, for N = ``size``."""
         return greatest(Form.of(terms) for terms in self.values({"size": size, **options}))

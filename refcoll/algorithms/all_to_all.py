@@ -32,6 +32,7 @@ from refcoll.algorithms.declaration import (
 )
 from refcoll.algorithms.linear import once
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta
 from refcoll.schedule import Copy, Schedule, Send
 
 
@@ -104,6 +105,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=_direct_traffic,
         received=_direct_traffic,
+        time=alpha + (N - 1) / N * S * beta,
+        one_port=(N - 1) * (alpha + S / N * beta),
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Open MPI coll/base, alltoall basic_linear",
@@ -120,6 +123,7 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=_direct_traffic,
         received=_direct_traffic,
+        time=(N - 1) * (alpha + S / N * beta),
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",

@@ -28,8 +28,9 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_chunk,
 )
-from refcoll.algorithms.recursive import reversed_bits
+from refcoll.algorithms.recursive import HALVING_DOUBLING_TIME, reversed_bits
 from refcoll.algorithms.swing import label, partner
+from refcoll.algorithms.symbols import S, alpha, beta, log2_p
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
 
 _PAPER = "De Sensi et al., Bine trees (2025)"
@@ -110,6 +111,7 @@ _BROADCAST = Algorithm(
     depth=log2_ceiling,
     sent=_sent,
     received=_received,
+    time=log2_p * (alpha + S * beta),
     bandwidth_optimal=UP_TO_2,
     latency_optimal=ALWAYS,
     source=_PAPER,
@@ -133,6 +135,7 @@ ALGORITHMS = (
         depth=lambda size: 2 * log2_ceiling(size),
         sent=_halving_traffic,
         received=_halving_traffic,
+        time=HALVING_DOUBLING_TIME,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ONE,
         source=_PAPER,
