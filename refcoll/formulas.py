@@ -196,9 +196,9 @@ alpha_inter, beta_inter = _Unit("alpha_inter"), _Unit("beta_inter")
 alpha_switch, beta_switch = _Unit("alpha_switch"), _Unit("beta_switch")
 
 
-def most(one: Formula, *others: Formula) -> Formula:
+def most(one: Formula, *others: Formula | int) -> Formula:
     """The greatest of them."""
-    return reduce(_Most, others, one)
+    return reduce(_Most, map(_formula, others), one)
 
 
 def _formula(value: Formula | int) -> Formula:

@@ -27,7 +27,7 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
     one_chunk,
 )
-from refcoll.algorithms.symbols import L, N, S, alpha, beta, gamma
+from refcoll.algorithms.symbols import Count, L, N, S, alpha, beta, gamma, most
 from refcoll.schedule import IDLE, Action, Copy, Reduce, Schedule, Send
 
 _MINE, _RESULT, _INCOMING = 0, 1, 2
@@ -121,6 +121,12 @@ def _doubled(rank: int, size: int, lengths: Lengths) -> int:
     return _partners(rank, size) * sum(lengths)
 
 
+_w = Count("w", "log2 of N - 2^(L-1), rounded down",
+           lambda size, **_: (size - (1 << log2_ceiling(size) >> 1)).bit_length() - 1)  # fmt: skip
+# Who gets from below merges twice.  In all L rounds that is a bit of the receiver of the last;
+# in the first L-1 it can be every round, of which an exscan's first only copies.
+_ALL = L * (alpha + S * beta) + (L + _w) * S * gamma
+_LOWER = (L - 1) * (alpha + S * beta) + (2 * L - 3) * S * gamma
 _CHAIN = (N - 1) * (alpha + S * beta)
 ALGORITHMS = (
     *(
@@ -174,6 +180,7 @@ ALGORITHMS = (
             depth=log2_ceiling,
             sent=_doubled,
             received=_doubled,
+            time=time,
             in_rank_order=True,
             bandwidth_optimal=UP_TO_2,
             latency_optimal=ALWAYS,
@@ -183,6 +190,9 @@ ALGORITHMS = (
                 "MPICH": "recursive_doubling",
             },
         )
-        for collective, schedule in (("scan", doubling_scan), ("exscan", doubling_exscan))
+        for collective, schedule, time in (
+            ("scan", doubling_scan, most(_ALL + S * gamma, _LOWER + S * gamma)),
+            ("exscan", doubling_exscan, most(_ALL, _LOWER)),
+        )
     ),
 )
