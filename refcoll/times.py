@@ -8,8 +8,8 @@ from functools import cached_property
 from operator import mul
 from typing import Any, TypeAlias
 
+from refcoll.expressions import Formula
 from refcoll.forms import Form
-from refcoll.formulas import Formula
 from refcoll.rates import Number, Ports, Rates
 from refcoll.topology import LINKS, Topology
 

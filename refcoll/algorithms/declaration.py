@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from refcoll.formulas import Formula
+from refcoll.expressions import Formula
 from refcoll.schedule import Schedule
 
 Lengths: TypeAlias = Sequence[int]

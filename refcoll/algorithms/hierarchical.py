@@ -226,6 +226,9 @@ r = Count("r", "2, but 1 where nodes are of equal size", lambda nodes, **_: min(
 _K = Count("K", "nodes", lambda nodes, **_: len(nodes))
 LEVELS_OF_TREE = Count("log2 m", "m being the ranks on the largest node; rounded up",
                        lambda nodes, **_: log2_ceiling(largest(nodes)))  # fmt: skip
+# Phases follow one another, and in each no rank takes more than this: on the largest node the most
+# steps, on the smallest the longest share.  One by one, P pieces come from P ranks, each of whom
+# may send it last: P alpha to the last arrival, and P - 1 more to take in the others.
 _RAIL = S / (_K * m_min)
 _IN_NODES = 2 * (m - 1) * (alpha + S / m * beta)
 _MERGING = ((m - 1) / m + (_K - 1) / (_K * m_min)) * S * gamma

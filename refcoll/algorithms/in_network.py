@@ -86,6 +86,9 @@ def _largest(size: int, radix: int) -> int:
     return int(radix ** (_height(size, radix) - 1))
 
 
+# Down, a switch sends to all its children, the first of which have full switches below: k at each
+# level.  Up is down backwards, but that what comes from a child with less below it comes a
+# message earlier than from the others, and is in when they come: f, not c, at the topmost.
 _h = Count("h", "levels of switches", _height)
 _c = Count(
     "c", "children of the topmost switch", lambda size, radix: -(-size // _largest(size, radix))

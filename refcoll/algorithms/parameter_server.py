@@ -70,6 +70,9 @@ def _lone_traffic(rank: int, size: int, lengths: Lengths, shards: int) -> int:
 _SHARED = When(
     "N <= 2, or a shard for every rank", lambda size, shards: size <= 2 or shards >= size
 )
+# One by one, all workers send to server 0 first, the last server gets its first message after m-1
+# others (m-2 where they are servers, which skip themselves), and then all N-1; it sends as many.
+# A lone server gets N, and a worker who waits for m of them may be last by its own 2m messages.
 _m = Count("m", "shards, at most N", lambda size, shards: min(shards, size))
 _MESSAGE = alpha + S / shards * beta
 ALGORITHMS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from refcoll.formulas import (
     Count,
-    Formula,
     S,
     alpha,
     alpha_inter,
@@ -21,7 +20,6 @@ __all__ = [
     "FOLDED",
     "LOG2_N",
     "Count",
-    "Formula",
     "L",
     "M",
     "N",

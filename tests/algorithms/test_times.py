@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ from samples import (
     switched,
     variants,
 )
+from times_page import page
 
 EVERY_DAY = [*range(1, 10), 12, 16, 17, 31, 32, 33, 64]
 """Small N, those beside powers of two, and 12; the others by `pytest -m long`."""
@@ -215,6 +217,20 @@ def test_the_formulas_of_thakur_rabenseifner_and_gropp(collective, name, size, t
     """Optimization of collective communication operations in MPICH (2005), n = S bytes."""
     (form,) = program(collective, name, size).claims.time.forms()
     assert str(form) == text
+
+
+def test_the_bound_of_the_double_tree_is_reached():
+    for size in (4, 8, 16):
+        made = program("all_reduce", "double_binary_tree", size, segments=8)
+        layout = whole(made)
+        for which in range(len(RATES)):
+            rates = rates_of(which, layout.count, "several")
+            assert made.claims.time(layout.count, rates) == max(finish_times(made, layout, rates))
+
+
+def test_the_page_of_times_is_up_to_date():
+    document = Path(__file__).parents[2] / "docs" / "times.md"
+    assert document.read_text() == page(), "python tests/times_page.py > docs/times.md"
 
 
 # ---- as numbers ------------------------------------------------------------------------------
