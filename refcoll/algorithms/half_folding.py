@@ -16,7 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from refcoll.algorithms.declaration import ONE, POWERS_OF_TWO, Algorithm, Lengths, log2_ceiling
-from refcoll.algorithms.recursive import halving_doubling, halving_traffic, power_below
+from refcoll.algorithms.recursive import (
+    HALVING_DOUBLING_TIME,
+    halving_doubling,
+    halving_traffic,
+    power_below,
+)
+from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, on_ranks, padded
 
 
@@ -98,6 +104,7 @@ ALGORITHMS = (
         depth=_depth,
         sent=_sent,
         received=_received,
+        time=HALVING_DOUBLING_TIME + FOLDED * (3 * alpha + 2 * S * beta + S / 2 * gamma),
         in_rank_order=True,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,
