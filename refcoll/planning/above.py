@@ -1,0 +1,43 @@
+"""Which algorithms can be seen from above: closed forms for any number of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from refcoll.algorithms.declaration import POWERS_OF_TWO, Algorithm
+from refcoll.planning import exchanges, patterns
+from refcoll.planning.patterns import Pattern
+from refcoll.planning.rounds import Round, Shape
+
+PATTERNS: dict[tuple[str, str], Pattern] = {
+    ("all_reduce", "ring"): patterns.ring_all_reduce,
+    ("all_reduce", "segmented_ring"): patterns.segmented_ring_all_reduce,
+    ("all_reduce", "binomial"): patterns.binomial_all_reduce,
+    ("all_reduce", "linear"): patterns.linear_all_reduce,
+    ("all_reduce", "one_shot"): patterns.one_shot_all_reduce,
+    ("all_reduce", "two_shot"): patterns.two_shot_all_reduce,
+    ("all_reduce", "parameter_server"): patterns.hosted_servers_all_reduce,
+    ("all_reduce", "hierarchical_rails"): patterns.rails_all_reduce,
+    ("all_reduce", "hierarchical_leaders"): patterns.leaders_all_reduce,
+    ("all_reduce", "three_level_rails"): patterns.three_level_rails_all_reduce,
+    ("all_reduce", "three_level_leaders"): patterns.three_level_leaders_all_reduce,
+    ("all_reduce", "recursive_doubling"): exchanges.recursive_doubling_all_reduce,
+    ("all_reduce", "rabenseifner"): exchanges.rabenseifner_all_reduce,
+    ("all_reduce", "rabenseifner_half_folding"): exchanges.half_folding_all_reduce,
+    ("all_reduce", "recursive_multiplying"): exchanges.multiplying_all_reduce,
+    ("all_reduce", "bcube"): exchanges.bcube_all_reduce,
+    ("all_reduce", "swing_latency"): exchanges.swing_latency_all_reduce,
+    ("all_reduce", "swing"): exchanges.swing_all_reduce,
+    ("all_reduce", "bine"): exchanges.bine_all_reduce,
+    ("all_reduce", "double_binary_tree"): exchanges.double_tree_all_reduce,
+    ("reduce_scatter", "ring"): patterns.ring_reduce_scatter,
+    ("reduce_scatter", "direct"): patterns.direct_reduce_scatter,
+    ("reduce_scatter", "bruck"): patterns.bruck_reduce_scatter,
+    ("reduce_scatter", "pat"): patterns.pat_reduce_scatter,
+    ("reduce_scatter", "recursive_halving"): exchanges.recursive_halving_reduce_scatter,
+    ("all_gather", "ring"): patterns.ring_all_gather,
+    ("all_gather", "direct"): patterns.direct_all_gather,
+    ("all_gather", "bruck"): patterns.bruck_all_gather,
+    ("all_gather", "pat"): patterns.pat_all_gather,
+    ("all_gather", "recursive_doubling"): exchanges.recursive_doubling_all_gather,
+}
