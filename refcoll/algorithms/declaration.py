@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
+from refcoll.formulas import Formula
 from refcoll.schedule import Schedule
 
 Lengths: TypeAlias = Sequence[int]
@@ -51,6 +52,7 @@ class Algorithm:
     ``steps(rank, size)``    steps of a rank that hold a message to another rank
     ``depth(size)``          the longest chain of dependent messages over all ranks
     ``sent(rank, size, lengths)``, ``received(...)``   elements that cross a rank's link
+    ``time``                 seconds, as a formula (``refcoll.formulas``) for N > 1
     """
 
     name: str
@@ -62,6 +64,14 @@ class Algorithm:
     sent: Callable[..., int]
     received: Callable[..., int]
     source: str
+    time: Formula | None = None
+    """The alpha-beta-gamma time where the messages of a step pay their alphas together."""
+    one_port: Formula | None = None
+    """The same where they pay them one after another, if that differs."""
+    time_source: str = "derived here"
+    """Where the formula is from."""
+    time_exact: When = ALWAYS
+    """When it is the critical path of the schedule; else it is an upper bound."""
     sizes: When = EVERY
     """For which N it is defined."""
     in_rank_order: bool = False
@@ -97,10 +107,14 @@ def mirrored(
 ) -> Algorithm:
     """The declaration of an algorithm backwards in time: what was sent is now received.
 
+    Where it merges what was copied, merging takes its time too: beta + gamma instead of beta.
     Its source is the same, but names in other libraries do not carry over; ``changes`` may
-    give others of both.
+    give others of both, and of the times.
     """
     other = {"sent": "received", "received": "sent"}
+    if collective in ("reduce", "reduce_scatter"):
+        times = {"time": forwards.time, "one_port": forwards.one_port}
+        changes = {name: time and time.merging() for name, time in times.items()} | changes
     fields = {"also_known_as": {}} | changes
     return replace(
         forwards,

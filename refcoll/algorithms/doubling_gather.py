@@ -41,6 +41,7 @@ from refcoll.algorithms.recursive import (
     survivors,
 )
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma, log2_p
 from refcoll.schedule import (
     IDLE,
     Copy,
@@ -196,6 +197,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=gathered,
         received=lambda rank, size, c: all_but(rank, c),
+        time=log2_p * alpha + (N - 1) / N * S * beta,
+        time_source=_PAPER,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ALWAYS,
         source=_PAPER,
@@ -225,6 +228,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_doubling_sent,
         received=_doubling_received,
+        time=log2_p * alpha + (log2_p - (N - 1) / N) * S * (beta + gamma),
+        time_source=_PAPER,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ALWAYS,

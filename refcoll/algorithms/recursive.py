@@ -34,6 +34,7 @@ from refcoll.algorithms.declaration import (
     Lengths,
     one_chunk,
 )
+from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma, log2_p, p
 from refcoll.schedule import (
     IDLE,
     Chunks,
@@ -191,6 +192,9 @@ def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
     return folded_traffic(rank, size, lengths, lambda place: halving_traffic(place, power, lengths))
 
 
+HALVING_DOUBLING_TIME = 2 * log2_p * alpha + 2 * (p - 1) / p * S * beta + (p - 1) / p * S * gamma
+FOLDING_TIME = FOLDED * (2 * alpha + 2 * S * beta + S * gamma)
+"""Giving a vector away, merging it, and getting the result back."""
 ALGORITHMS = (
     Algorithm(
         name="recursive_doubling",
@@ -201,6 +205,8 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, _log2(size)),
         sent=_doubling_traffic,
         received=_doubling_traffic,
+        time=log2_p * (alpha + S * beta + S * gamma) + FOLDING_TIME,
+        time_source=_PAPER,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=POWERS_OF_TWO,
@@ -216,6 +222,8 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, 2 * _log2(size)),
         sent=_halving_traffic,
         received=_halving_traffic,
+        time=HALVING_DOUBLING_TIME + FOLDING_TIME,
+        time_source=_PAPER,
         in_rank_order=True,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,

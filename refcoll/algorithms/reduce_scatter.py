@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from refcoll.algorithms.declaration import ALWAYS, UP_TO_3, Algorithm, chunk_per_rank
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma
 from refcoll.schedule import Reduce, Schedule, Send
 
 
@@ -41,6 +42,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: (size - 1) * c[rank],
+        time=(N - 1) * alpha + (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
+        time_source="Thakur, Rabenseifner and Gropp 2005",
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",

@@ -19,9 +19,11 @@ The operands of chunk c meet along the ring, from c+1 round to c: the operator m
 from __future__ import annotations
 
 from refcoll.algorithms.declaration import ALWAYS, ONE, UP_TO_3, Algorithm, Lengths, chunk_per_rank
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma
 from refcoll.schedule import Copy, Reduce, Schedule, Send, then
 
 _PAPER = "Patarasuk and Yuan 2009"
+_THAKUR = "Thakur, Rabenseifner and Gropp 2005"
 
 
 def ring_reduce_scatter(rank: int, size: int) -> Schedule:
@@ -69,6 +71,8 @@ def all_reduce_received(place: int, lengths: Lengths) -> int:
     return all_but(place - 1, lengths) + all_but(place, lengths)
 
 
+GATHER_TIME = (N - 1) * alpha + (N - 1) / N * S * beta
+SCATTER_TIME = GATHER_TIME + (N - 1) / N * S * gamma
 ALGORITHMS = (
     Algorithm(
         name="ring",
@@ -79,6 +83,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: all_but(rank - 1, c),
+        time=SCATTER_TIME,
+        time_source=_THAKUR,
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source=_PAPER,
@@ -93,6 +99,8 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank + 1, c),
         received=lambda rank, size, c: all_but(rank, c),
+        time=GATHER_TIME,
+        time_source=_THAKUR,
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source=_PAPER,
@@ -107,6 +115,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size - 1),
         sent=lambda rank, size, c: all_reduce_sent(rank, c),
         received=lambda rank, size, c: all_reduce_received(rank, c),
+        time=2 * (N - 1) * alpha + 2 * (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
+        time_source=_THAKUR,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ONE,
         source=_PAPER,

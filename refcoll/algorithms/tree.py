@@ -23,7 +23,10 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_chunk,
 )
+from refcoll.algorithms.symbols import L, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
+
+_PAPER = "Thakur, Rabenseifner and Gropp 2005"
 
 
 def binomial_broadcast(rank: int, size: int) -> Schedule:
@@ -73,9 +76,11 @@ _BROADCAST = Algorithm(
     depth=log2_ceiling,
     sent=lambda rank, size, c: child_count(rank, size) * sum(c),
     received=lambda rank, size, c: (rank > 0) * sum(c),
+    time=L * (alpha + S * beta),
+    time_source=_PAPER,
     bandwidth_optimal=UP_TO_2,
     latency_optimal=ALWAYS,
-    source="Thakur, Rabenseifner and Gropp 2005",
+    source=_PAPER,
     also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
 )
 ALGORITHMS = (
@@ -96,6 +101,7 @@ ALGORITHMS = (
         depth=lambda size: 2 * log2_ceiling(size),
         sent=lambda rank, size, c: links(rank, size) * sum(c),
         received=lambda rank, size, c: links(rank, size) * sum(c),
+        time=2 * L * (alpha + S * beta) + L * S * gamma,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,

@@ -13,9 +13,11 @@ import numpy as np
 from refcoll.chunks import Layout
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.table import Bools, Ints, Round, waves
+from refcoll.rates import Number
 from refcoll.topology import Topology
 
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Times: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""Times; or, to reckon exactly, Python's integers."""
 
 
 def require_countable(rounds: Sequence[Round], layout: Layout) -> None:
@@ -58,10 +60,15 @@ class Links:
     """Which class of links every message takes, and what that costs."""
 
     def __init__(
-        self, where: Topology | None, ranks: int, rates: Sequence[tuple[float, float]]
+        self,
+        where: Topology | None,
+        ranks: int,
+        rates: Sequence[tuple[Number, Number]],
+        exact: bool = False,
     ) -> None:
         self.ranks = ranks
-        self.alpha, self.beta = np.array(rates).T
+        self.kind = object if exact else np.float64
+        self.alpha, self.beta = np.array(rates, self.kind).T
         homes = [where.home(rank) if where else (0, 0) for rank in range(ranks)]
         self._nodes, self._switches = np.array(homes, np.int64).T
 
@@ -77,21 +84,19 @@ def finish_times(
     rounds: Sequence[Round],
     links: Links,
     layout: Layout,
-    gamma: float,
+    gamma: Number,
     one_port: bool,
-    entered: Sequence[float],
-) -> list[float]:
+    entered: Sequence[Number],
+) -> list[Number]:
     """When each rank ends its last step."""
     require_countable(rounds, layout)
-    ends, lengths = np.array(entered, np.float64), np.asarray(layout.lengths, np.int64)
+    ends, lengths = np.array(entered, links.kind), np.asarray(layout.lengths, np.int64)
     for each in rounds:
         _play(each, ends, message_sizes(each, lengths), links, gamma, one_port)
-    return [float(end) for end in ends]
+    return list(ends.tolist())
 
 
-def _play(
-    each: Round, ends: Floats, sizes: Ints, links: Links, gamma: float, one_port: bool
-) -> None:
+def _play(each: Round, ends: Times, sizes: Ints, links: Links, gamma: Any, one_port: bool) -> None:
     """One round: ``ends`` of the round before become those of this one."""
     far = each.remote
     source, to = each.source[far], each.to[far]
@@ -102,10 +107,10 @@ def _play(
         takes = _running_totals(source, each.place[far], alpha + wire)
     else:
         out = source * len(links.alpha) + kind
-        takes = alpha + np.bincount(out, wire)[out] if out.size else alpha
+        takes = alpha + _totals(out, wire)[out]
     arrival = ready + takes
     landed = ends.copy()
-    drained = np.zeros(links.ranks * len(links.alpha))
+    drained = np.zeros(links.ranks * len(links.alpha), links.kind)
     order = np.lexsort((kind, sizes[far], ready, arrival, to))
     for wave in waves(to[order]):
         now = order[wave]
@@ -117,15 +122,24 @@ def _play(
             landed[at] = np.maximum(landed[at], np.maximum(drained[into], arrival[now]))
     np.maximum.at(landed, source, arrival)
     if gamma:
-        np.add.at(landed, each.to, gamma * sizes * each.reduces)
+        np.add.at(landed, each.to, gamma * (sizes * each.reduces).astype(links.kind))
     ends[:] = landed
 
 
-def _running_totals(source: Ints, place: Ints, cost: Floats) -> Floats:
+def _totals(keys: Ints, values: Times) -> Times:
+    """The sum of the values of each key."""
+    if values.dtype != object:
+        return np.bincount(keys, values)
+    sums = np.zeros(keys.max(initial=-1) + 1, object)
+    np.add.at(sums, keys, values)
+    return sums
+
+
+def _running_totals(source: Ints, place: Ints, cost: Times) -> Times:
     """Per message, the cost of its sender's messages up to it, in the order of its step."""
     order = np.lexsort((place, source))
     totals = np.empty_like(cost)
-    so_far = np.zeros(source.max(initial=0) + 1)
+    so_far = np.zeros(source.max(initial=0) + 1, cost.dtype)
     for wave in waves(source[order]):
         now = order[wave]
         so_far[source[now]] += cost[now]
