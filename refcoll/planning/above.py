@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
-from refcoll.algorithms.declaration import POWERS_OF_TWO, Algorithm
 from refcoll.planning import exchanges, patterns
 from refcoll.planning.patterns import Pattern
 from refcoll.planning.rounds import Round, Shape
 
-PATTERNS: dict[tuple[str, str], Pattern] = {
+_PATTERNS: dict[tuple[str, str], Pattern] = {
     ("all_reduce", "ring"): patterns.ring_all_reduce,
     ("all_reduce", "segmented_ring"): patterns.segmented_ring_all_reduce,
     ("all_reduce", "binomial"): patterns.binomial_all_reduce,
@@ -41,3 +41,24 @@ PATTERNS: dict[tuple[str, str], Pattern] = {
     ("all_gather", "pat"): patterns.pat_all_gather,
     ("all_gather", "recursive_doubling"): exchanges.recursive_doubling_all_gather,
 }
+_POWERS_OF_TWO_ONLY = {("reduce_scatter", "recursive_halving")}
+"""Their schedules serve every N, their patterns do not."""
+
+
+def pattern(collective: str, name: str, ranks: int) -> Pattern | None:
+    """That of an algorithm, or of a pair A+B, on so many ranks; None where there is none."""
+    if "+" in name and collective == "all_reduce":
+        first, _, second = name.partition("+")
+        scatter = pattern("reduce_scatter", first, ranks)
+        gather = pattern("all_gather", second, ranks)
+        return _joined(scatter, gather) if scatter and gather else None
+    if (collective, name) in _POWERS_OF_TWO_ONLY and ranks & (ranks - 1):
+        return None
+    return _PATTERNS.get((collective, name))
+
+
+def _joined(scatter: Pattern, gather: Pattern) -> Pattern:
+    def both(shape: Shape) -> Iterator[Round]:
+        return chain(scatter(shape), gather(shape))
+
+    return both

@@ -7,7 +7,9 @@ As in ``patterns``, a function has the name of the schedule that it speaks of.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from refcoll.algorithms.double_tree import second_tree
 from refcoll.algorithms.multiplying import power
 from refcoll.algorithms.recursive import power_below, survivors
 from refcoll.algorithms.swing import partner
-from refcoll.planning.rounds import Ints, Round, Rounds, Shape, carried
+from refcoll.planning.rounds import Ints, Loads, Round, Rounds, Shape, carried, scaled
 
 Partners = Callable[[Ints, int], Ints]
 """Among 2^L ranks, whom each meets in round k."""
@@ -158,19 +160,30 @@ def bcube_all_reduce(shape: Shape, radix: int) -> Rounds:
 
 def double_tree_all_reduce(shape: Shape, segments: int) -> Rounds:
     """Up and down, a segment of a half at each depth that the pipeline has reached."""
-    size, deepest = shape.ranks, log2_ceiling(shape.ranks)
-    below, above, depth = _edges(size)
+    deepest, share = log2_ceiling(shape.ranks), 1 / (2 * segments)
     windows = (_windows(t, segments, deepest) for t in range(segments + 2 * deepest - 1))
-    share = 1 / (2 * segments)
     for (rising, falling), alike in groupby(windows):
-        going_up = (rising[0] <= depth) & (depth <= rising[1])
-        going_down = (falling[0] <= depth) & (depth <= falling[1])
-        source = np.concatenate([below[going_up], above[going_down]])
-        to = np.concatenate([above[going_up], below[going_down]])
-        merged = int(np.bincount(above[going_up], minlength=1).max()) * share
-        yield Round(len(list(alike)), carried(shape, source, to, share), merged)
+        loads, merging = _tree_round(shape, rising, falling)
+        yield Round(len(list(alike)), scaled(loads, share), merging * share)
 
 
+Window: TypeAlias = tuple[int, int]
+"""The first and the last depth of the ranks that do something in a round."""
+
+
+@lru_cache(maxsize=1024)
+def _tree_round(shape: Shape, rising: Window, falling: Window) -> tuple[Loads, int]:
+    """Loads, if every message were all of S, where ranks of some depths send up, and of others
+    hear from above; and how many a rank merges at most."""
+    below, above, depth = _edges(shape.ranks)
+    up = (rising[0] <= depth) & (depth <= rising[1])
+    down = (falling[0] <= depth) & (depth <= falling[1])
+    source = np.concatenate([below[up], above[down]])
+    to = np.concatenate([above[up], below[down]])
+    return carried(shape, source, to, 1.0), int(np.bincount(above[up], minlength=1).max())
+
+
+@lru_cache(maxsize=4)
 def _edges(size: int) -> tuple[Ints, Ints, Ints]:
     """Of both trees: each rank but the roots, the rank above it, and its depth."""
     up = np.array([binary_tree.parent(rank, size) or 0 for rank in range(size)])
@@ -183,9 +196,6 @@ def _edges(size: int) -> tuple[Ints, Ints, Ints]:
     return below, np.concatenate([up[places], second[up[places]]]), np.tile(depth[places], 2)
 
 
-Window = tuple[int, int]
-
-
 def _windows(t: int, segments: int, deepest: int) -> tuple[Window, Window]:
     """The first and last depth of the ranks that send up in round t, and that hear from above."""
 
@@ -196,4 +206,3 @@ def _windows(t: int, segments: int, deepest: int) -> tuple[Window, Window]:
         within(deepest - t, deepest - t + segments - 1),
         within(t - deepest + 2 - segments, t - deepest + 1),
     )
-

@@ -14,7 +14,7 @@ A machine may have switches that add (``in_network``), and carry measured ``tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from numbers import Real
@@ -38,16 +38,14 @@ class Link:
     """Bytes per second, one way, on the wire."""
     achieved: float = 1.0
     """The fraction of it that long messages reach, above 0 and at most 1."""
+    gap: float = 0.0
+    """Seconds that a message waits for each other one that its rank has in flight here."""
 
     def __post_init__(self) -> None:
-        require(self.latency, "latency", "seconds, 0 or more", self.latency_is_right)
-        require(self.bandwidth, "bandwidth", "bytes per second, above 0", lambda value: value > 0)
-        require(self.achieved, "achieved", "above 0 and at most 1", lambda value: 0 < value <= 1)
-
-    @staticmethod
-    def latency_is_right(value: float) -> bool:
-        """Whether it is a time that passes."""
-        return value >= 0
+        require("latency", self.latency, "seconds, 0 or more", lambda value: value >= 0)
+        require("bandwidth", self.bandwidth, "bytes per second, above 0", lambda value: value > 0)
+        require("achieved", self.achieved, "above 0 and at most 1", lambda value: 0 < value <= 1)
+        require("gap", self.gap, "seconds, 0 or more", lambda value: value >= 0)
 
     @property
     def rate(self) -> float:
@@ -88,13 +86,16 @@ class Machine:
         if self.nodes_per_switch is not None:
             within(self.nodes_per_switch, "nodes_per_switch", 1)
             self._require_whole_switches()
-        require(self.overhead, "overhead", "seconds, 0 or more", lambda value: value >= 0)
+        require("overhead", self.overhead, "seconds, 0 or more", lambda value: value >= 0)
         if self.reduce_bandwidth is not None:
             said = "bytes per second, above 0"
-            require(self.reduce_bandwidth, "reduce_bandwidth", said, lambda value: value > 0)
+            require("reduce_bandwidth", self.reduce_bandwidth, said, lambda value: value > 0)
         for used in self._classes():
             if used not in self.links:
                 raise ArgumentError(f"links={list(self.links)} lacks {used!r}, which ranks use")
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.nodes, self.ranks_per_node, self.rails))
 
     def _require_whole_switches(self) -> None:
         if self.nodes_per_switch and self.nodes % self.nodes_per_switch:
@@ -141,7 +142,7 @@ class Machine:
         return replace(self, **{"sources": kept, **asked})
 
 
-def require(value: Any, name: str, must: str, holds: Any) -> None:
+def require(name: str, value: Any, must: str, holds: Callable[[float], bool]) -> None:
     """Raise ArgumentError, naming it, unless ``value`` is a finite number that ``holds``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not isfinite(value) or not holds(value):

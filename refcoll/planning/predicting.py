@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from refcoll.benchmarking import BUS_FACTORS
-from refcoll.choosing import explain
+from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer
-from refcoll.planning.machine import NETWORK, NODE, Machine
-from refcoll.planning.tables import Table
+from refcoll.planning.candidates import Candidate, candidates, named
+from refcoll.planning.machine import Machine
+from refcoll.planning.tables import LIBRARY, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +25,22 @@ class Prediction:
     nbytes: int
     """Of the whole vector: S."""
     seconds: float
-    sent: int
-    """Bytes, by the rank that sends most."""
-    received: int
     basis: str
-    """ "model", "measured" (interpolated), or "extrapolated" from measured times."""
+    """ "rounds", "schedule" or "bound" (``candidates``); "measured", which is interpolated, or
+    "extrapolated" from what was measured."""
+    latency: float | None = None
+    """Seconds that it takes however short the vector is, overhead included."""
+    sent: int | None = None
+    """Bytes, by the rank that sends most; not known of a library."""
+    received: int | None = None
+    options: Mapping[str, int] = field(default_factory=dict)
+    source: str = ""
+    """Of what was measured."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether it stands on measured times, not on the model."""
+        return self.basis in ("measured", "extrapolated")
 
     @property
     def algbw(self) -> float:
@@ -34,9 +48,88 @@ class Prediction:
         return self.nbytes / self.seconds if self.seconds else 0.0
 
     @property
-    def busbw(self) -> float:
-        """The algorithm's bandwidth times nccl-tests' factor, such as 2(N-1)/N."""
-        return self.algbw * BUS_FACTORS[self.collective](self.ranks)
+    def busbw(self) -> float | None:
+        """That times nccl-tests' factor, such as 2(N-1)/N, where it has one."""
+        factor = BUS_FACTORS.get(self.collective)
+        return factor and self.algbw * factor(self.ranks)
+
+
+class Planner:
+    """A collective on a machine: asked for one size after another."""
+
+    def __init__(self, machine: Machine, collective: str) -> None:
+        find_collective(collective)
+        self.machine, self.collective = machine, collective
+        self._candidates = list(candidates(machine, collective))
+        shape = collective, machine.ranks, machine.nodes
+        self._tables = [
+            table for table in machine.tables
+            if (table.collective, table.ranks, table.nodes) == shape
+        ]  # fmt: skip
+
+    def models(self, nbytes: int) -> list[Prediction]:
+        """Every algorithm, with the best of the options tried; best first."""
+        return self._best(self._candidates, nbytes)
+
+    def of(self, algorithm: str, nbytes: int) -> Prediction:
+        """One algorithm, or pair A+B, by the model; or what was measured of a library.
+
+        Raises ArgumentError for one that does not exist, or cannot run there.
+        """
+        if algorithm == LIBRARY:
+            if told := [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]:
+                return told[0]
+            raise ArgumentError(
+                f"algorithm={algorithm!r}: {self.machine.title} has no table of its "
+                f"{self.collective}; use an algorithm of `refcoll list`"
+            )
+        mine = [each for each in self._candidates if each.algorithm.name == algorithm]
+        found = self._best(mine or named(self.machine, self.collective, algorithm), nbytes)
+        if not found:
+            raise ArgumentError(
+                f"algorithm={algorithm!r} cannot run on {self.machine.title}, or nothing is known "
+                "of it there; see `refcoll plan` without it"
+            )
+        return found[0]
+
+    def measured(self, nbytes: int) -> list[Prediction]:
+        """What was measured there, interpolated or extrapolated."""
+        return [self._told(table, nbytes) for table in self._tables]
+
+    def best(self, nbytes: int) -> str:
+        """The algorithm of least predicted time."""
+        fastest = min(self._candidates, key=lambda each: each.clock.seconds(nbytes))
+        return fastest.algorithm.name
+
+    def _best(self, found: list[Candidate], nbytes: int) -> list[Prediction]:
+        quickest: dict[str, tuple[float, Candidate]] = {}
+        for each in found:
+            taken, name = each.clock.seconds(nbytes), each.algorithm.name
+            if name not in quickest or taken < quickest[name][0]:
+                quickest[name] = taken, each
+        ordered = sorted(quickest.values(), key=lambda pair: pair[0])
+        return [self._predicted(each, nbytes, taken) for taken, each in ordered]
+
+    def _predicted(self, each: Candidate, nbytes: int, taken: float) -> Prediction:
+        sent, received = each.traffic(nbytes)
+        return Prediction(
+            collective=self.collective, algorithm=each.algorithm.name, ranks=each.ranks,
+            nbytes=nbytes, seconds=taken, basis=each.basis, latency=each.clock.seconds(0),
+            sent=sent, received=received, options=each.options,
+        )  # fmt: skip
+
+    def _told(self, table: Table, nbytes: int) -> Prediction:
+        return Prediction(
+            collective=self.collective, algorithm=table.algorithm, ranks=table.ranks,
+            nbytes=nbytes, seconds=table.seconds(nbytes), source=table.source,
+            basis="measured" if table.covers(nbytes) else "extrapolated",
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def planner(machine: Machine, collective: str) -> Planner:
+    """A planner, kept for the next size."""
+    return Planner(machine, collective)
 
 
 def predict(
@@ -47,53 +140,24 @@ def predict(
     By default what its library was measured to take, where such a table is there, or else the
     algorithm of least predicted time.  Raises ArgumentError for what does not exist.
     """
-    every = predictions(machine, collective, nbytes)
-    if algorithm is None:
-        measured = [each for each in every if each.basis != "model"]
-        return measured[0] if measured else every[0]
-    for each in every:
-        if each.algorithm == algorithm:
-            return each
-    names = ", ".join(each.algorithm for each in every)
-    raise ArgumentError(f"algorithm={algorithm!r} does not run there; use one of {names}")
+    plans = planner(machine, collective)
+    if algorithm is not None:
+        return plans.of(algorithm, _size(nbytes))
+    return predictions(machine, collective, nbytes)[0]
 
 
 def predictions(machine: Machine, collective: str, nbytes: int) -> list[Prediction]:
-    """All algorithms, and measured tables that fit, best first."""
+    """What a library chose by itself and was measured to take; then all algorithms by the
+    model, best first; then what was measured of one of them, where that covers the size."""
+    plans, size = planner(machine, collective), _size(nbytes)
+    models, measured = plans.models(size), plans.measured(size)
+    names = {each.algorithm for each in models}
+    chosen = [each for each in measured if each.algorithm not in names]
+    forced = [each for each in measured if each.algorithm in names and each.basis == "measured"]
+    return [*chosen, *models, *forced]
+
+
+def _size(nbytes: int) -> int:
     if integer(nbytes, "nbytes") < 0:
         raise ArgumentError(f"nbytes={nbytes} must not be negative")
-    found = [*_modelled(machine, collective, nbytes), *_measured(machine, collective, nbytes)]
-    return sorted(found, key=lambda each: each.seconds)
-
-
-def _modelled(machine: Machine, collective: str, nbytes: int) -> list[Prediction]:
-    # Provisional: to be replaced by closed forms, with shared rails.
-    link = machine.links[NODE if machine.nodes == 1 else NETWORK]
-    rate = link.rate * (1 if machine.nodes == 1 else machine.rails)
-    choices = explain(collective, machine.ranks, nbytes, nodes=machine.topology())
-    return [
-        Prediction(
-            collective=collective, algorithm=each.algorithm, ranks=machine.ranks, nbytes=nbytes,
-            seconds=machine.overhead + each.depth * link.latency
-            + max(each.sent, each.received) / rate,
-            sent=each.sent, received=each.received, basis="model",
-        )
-        for each in choices
-    ]  # fmt: skip
-
-
-def _measured(machine: Machine, collective: str, nbytes: int) -> list[Prediction]:
-    return [
-        Prediction(
-            collective=collective, algorithm=table.algorithm, ranks=table.ranks, nbytes=nbytes,
-            seconds=table.seconds(nbytes), sent=0, received=0,
-            basis="measured" if table.covers(nbytes) else "extrapolated",
-        )
-        for table in machine.tables
-        if _fits(table, machine, collective)
-    ]  # fmt: skip
-
-
-def _fits(table: Table, machine: Machine, collective: str) -> bool:
-    shape = table.collective, table.ranks, table.nodes
-    return shape == (collective, machine.ranks, machine.nodes)
+    return nbytes

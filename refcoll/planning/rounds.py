@@ -17,9 +17,9 @@ of S, as if S could be cut anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -63,13 +63,18 @@ class Shape:
         """How many there are."""
         return self.nodes // self.on_switch
 
-    def on_a_rail(self, ranks: int) -> float:
-        """Messages on the busiest rail of a node of whose ranks so many send one."""
-        return ranks / self.rails if self.striped else -(-ranks // self.rails)
+
+class Load(NamedTuple):
+    """What a class of links carries in one round."""
+
+    share: float
+    """Of S, on its busiest link: of a rank within a node, a rail beyond."""
+    messages: int = 1
+    """That a rank sends, or receives, on such links at once, at most."""
 
 
-Loads: TypeAlias = tuple[float | None, float | None, float | None]
-"""By class: the share of S on its busiest link (of a rank, or a rail); None: no message."""
+Loads: TypeAlias = tuple[Load | None, Load | None, Load | None]
+"""By class; None: no message."""
 
 
 @dataclass(frozen=True)
@@ -91,33 +96,46 @@ def carried(shape: Shape, source: Ints, to: Ints, share: float) -> Loads:
     switch, other_switch = node // shape.on_switch, other // shape.on_switch
     kind = np.where(node == other, 0, np.where(switch == other_switch, 1, 2))
     kind[source == to] = -1
-    loads = [
-        max(_busiest(shape, ends[kind == which], which) for ends in (source, to)) * share
-        if (kind == which).any()
-        else None
-        for which in range(3)
-    ]
-    return loads[0], loads[1], loads[2]
+    within, network, spine = (
+        _load(shape, source[kind == which], to[kind == which], which, share) for which in range(3)
+    )
+    return within, network, spine
 
 
-def _busiest(shape: Shape, ends: Ints, which: int) -> float:
-    """Messages on the busiest link of a class, of those that begin, or end, at these ranks."""
+def _load(shape: Shape, source: Ints, to: Ints, which: int, share: float) -> Load | None:
+    if not source.size:
+        return None
+    messages = max(int(np.bincount(ends).max()) for ends in (source, to))
     if which == 0:
-        return float(np.bincount(ends).max())
+        return Load(messages * share, messages)
+    return Load(max(_on_a_rail(shape, ends) for ends in (source, to)) * share, messages)
+
+
+def _on_a_rail(shape: Shape, ends: Ints) -> float:
+    """Messages on the busiest rail, of those that begin, or end, at these ranks."""
     node, local = ends // shape.ranks_per_node, ends % shape.ranks_per_node
     if shape.striped:
         return float(np.bincount(node).max() / shape.rails)
     return float(np.bincount(node * shape.rails + local % shape.rails).max())
 
 
+def scaled(loads: Loads, share: float) -> Loads:
+    """The same messages, each so much shorter."""
+    within, network, spine = (load and load._replace(share=load.share * share) for load in loads)
+    return within, network, spine
+
+
 def everyone(shape: Shape, share: float) -> Loads:
     """Loads where every rank sends ``share`` of S to every other rank."""
-    near, far = shape.on_switch - 1, shape.nodes - shape.on_switch
-    peers = shape.ranks_per_node - 1, shape.ranks_per_node * near, shape.ranks_per_node * far
-    together = shape.on_a_rail(shape.ranks_per_node)
+    m, near = shape.ranks_per_node, shape.on_switch - 1
+    rail = m / shape.rails if shape.striped else -(-m // shape.rails)
     within, network, spine = (
-        count * share * (together if which else 1) if count else None
-        for which, count in enumerate(peers)
+        Load(peers * on * share, peers) if peers else None
+        for peers, on in (
+            (m - 1, 1.0),
+            (m * near, rail),
+            (m * (shape.nodes - shape.on_switch), rail),
+        )
     )
     return within, network, spine
 
@@ -128,23 +146,24 @@ class Timed:
     def __init__(self, machine: Machine, rounds: Iterable[Round]) -> None:
         self._overhead = machine.overhead
         made = [each for each in rounds if each.times]
-        links = [machine.links.get(name) for name in CLASSES]
         self._times = np.array([each.times for each in made], np.float64)
-        alphas = [link.latency if link else 0.0 for link in links]
-        betas = [1 / link.rate if link else 0.0 for link in links]
-        shares = np.array([_filled(each.loads, -np.inf) for each in made]).reshape(-1, 3)
-        self._alpha = np.where(shares < 0, -np.inf, alphas)
-        self._beta = np.where(shares < 0, 0.0, np.maximum(shares, 0.0) * betas)
+        prices = [_prices(machine, each) for each in made]
+        self._alpha, self._beta = np.array(prices).reshape(-1, 3, 2).transpose(2, 0, 1)
         gamma = 1 / machine.reduce_bandwidth if machine.reduce_bandwidth else 0.0
         self._gamma = np.array([each.merged for each in made]) * gamma
 
     def seconds(self, nbytes: float) -> float:
         """For a vector of so many bytes."""
-        if not self._times.size:
-            return self._overhead
         moved = np.max(self._alpha + self._beta * nbytes, axis=1, initial=0.0)
         return float(self._overhead + self._times @ (moved + self._gamma * nbytes))
 
 
-def _filled(loads: Sequence[float | None], missing: float) -> list[float]:
-    return [missing if load is None else load for load in loads]
+def _prices(machine: Machine, each: Round) -> list[tuple[float, float]]:
+    """By class, seconds that a round takes, and seconds per byte of S; what is unused is free."""
+    prices = [(0.0, 0.0)] * len(CLASSES)
+    for place, (name, load) in enumerate(zip(CLASSES, each.loads, strict=True)):
+        if load is not None:
+            link = machine.links[name]
+            waits = link.gap * (load.messages - 1)
+            prices[place] = link.latency + waits, load.share / link.rate
+    return prices

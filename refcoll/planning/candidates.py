@@ -1,0 +1,156 @@
+"""What could run on a machine: every algorithm, ready to say how long any vector takes.
+
+Three ways, the first that there is:
+
+    rounds      seen from above (``rounds``): closed, for any number of ranks
+    schedule    played under the clock (``simulating``), up to 64 ranks
+    bound       the algorithm's own formula, as if every message took the slowest link and
+                every rank of a node used its rails at once: at most so long
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from refcoll.algorithms.declaration import Algorithm
+from refcoll.chunks import Layout, balanced, proportional
+from refcoll.planning.above import pattern
+from refcoll.planning.in_network import Streamed, adds_up
+from refcoll.planning.machine import Machine
+from refcoll.planning.rounds import Shape, Timed
+from refcoll.planning.simulating import rates, simulated
+from refcoll.programs import Program
+from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, find, program
+from refcoll.registry import algorithms as registered
+from refcoll.topology import Topology
+
+PLAYED = 64
+"""Up to so many ranks a schedule is played where nothing faster is known."""
+_SEGMENTS, _RADICES = (1, DEFAULT_SEGMENTS, 64, 512), (2, DEFAULT_RADIX, 8, 16)
+_VARIED = {
+    "double_binary_tree": "segments", "recursive_multiplying": "radix", "bcube": "radix",
+}  # fmt: skip
+"""Algorithms that take the best of these; others have their defaults."""
+_FIXED = {"segments": DEFAULT_SEGMENTS, "radix": DEFAULT_RADIX, "shards": DEFAULT_SHARDS}
+
+
+class Clock(Protocol):
+    """How long it takes."""
+
+    def seconds(self, nbytes: float) -> float:
+        """For a vector of so many bytes."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One algorithm, with the values of its options."""
+
+    algorithm: Algorithm
+    options: Mapping[str, int]
+    clock: Clock
+    basis: str
+    """ "rounds", "schedule" or "bound"."""
+    ranks: int
+    where: Topology
+
+    def traffic(self, nbytes: int) -> tuple[int, int]:
+        """Bytes sent, and received, by a rank: of a few ranks, the most that one does."""
+        each, ranks = self.algorithm, self.ranks
+        options = {**self.options, **_placed(each, self.where)}
+        lengths = _layout(each, ranks, nbytes, options).lengths
+        some = range(ranks) if ranks <= PLAYED else sorted({0, 1, ranks // 2, ranks - 1})
+        sent, received = (
+            max(count(rank, ranks, lengths, **options) for rank in some)
+            for count in (each.sent, each.received)
+        )
+        return sent, received
+
+
+def _placed(each: Algorithm, where: Topology) -> dict[str, Any]:
+    return {key: getattr(where, key) for key in ("nodes", "switches") if key in each.options}
+
+
+def _layout(each: Algorithm, ranks: int, nbytes: int, options: Mapping[str, Any]) -> Layout:
+    if each.weights is None:
+        return balanced(nbytes, each.chunks(ranks, **options))
+    return proportional(nbytes, each.weights(ranks, **options))
+
+
+def candidates(machine: Machine, collective: str) -> Iterator[Candidate]:
+    """All that could run there, of one algorithm perhaps several, with other options."""
+    where = machine.topology()
+    for each in registered(collective):
+        if each.sizes.holds(machine.ranks):
+            yield from variants(machine, each, where)
+
+
+def named(machine: Machine, collective: str, name: str) -> list[Candidate]:
+    """Those of one algorithm, or pair A+B.  Raises ArgumentError for what does not exist."""
+    return list(variants(machine, find(collective, name), machine.topology()))
+
+
+def variants(machine: Machine, each: Algorithm, where: Topology) -> Iterator[Candidate]:
+    """One algorithm, with the options that are worth trying."""
+    if each.name == "in_network":
+        if adds_up(machine):
+            yield Candidate(each, {"radix": machine.ranks}, Streamed(machine), "rounds",
+                            machine.ranks, where)  # fmt: skip
+        return
+    if each.needs_helpers:
+        return
+    for options in _tried(machine, each):
+        if (found := _clock(machine, each, options, where)) is not None:
+            yield Candidate(each, options, *found, machine.ranks, where)
+
+
+def _tried(machine: Machine, each: Algorithm) -> Iterator[dict[str, int]]:
+    """Values of its options."""
+    fixed = {key: value for key, value in _FIXED.items() if key in each.options}
+    match _VARIED.get(each.name):
+        case "segments":
+            yield from ({**fixed, "segments": value} for value in _SEGMENTS)
+        case "radix":
+            fitting = [value for value in _RADICES if value <= machine.ranks]
+            yield from ({**fixed, "radix": value} for value in fitting or _RADICES[:1])
+        case _:
+            yield fixed
+
+
+def _clock(
+    machine: Machine, each: Algorithm, options: Mapping[str, int], where: Topology
+) -> tuple[Clock, str] | None:
+    seen = pattern(each.collective, each.name, machine.ranks)
+    if seen is not None:
+        return Timed(machine, seen(Shape.of(machine), **options)), "rounds"
+    made = program(each.collective, each.name, machine.ranks, nodes=where, **options)
+    if machine.ranks <= PLAYED:
+        return _Played(machine, made), "schedule"
+    if made.claims and made.claims.time:
+        return _Bound(machine, made), "bound"
+    return None
+
+
+@dataclass(frozen=True)
+class _Played:
+    machine: Machine
+    program: Program
+
+    def seconds(self, nbytes: float) -> float:
+        return simulated(self.machine, self.program, int(nbytes))
+
+
+class _Bound:
+    def __init__(self, machine: Machine, made: Program) -> None:
+        assert made.claims is not None
+        assert made.claims.time is not None
+        self._claim, self._overhead = made.claims.time, machine.overhead
+        shared = rates(machine)
+        crowd = machine.ranks_per_node if machine.striped else (
+            -(-machine.ranks_per_node // machine.rails))  # fmt: skip
+        far = {name: (alpha, beta * crowd) for name, (alpha, beta) in shared.far.items()}
+        self._rates = replace(shared, far=far, ports="one")
+
+    def seconds(self, nbytes: float) -> float:
+        return self._overhead + float(self._claim(int(nbytes), self._rates))
