@@ -28,7 +28,7 @@ from refcoll.topology import Topology
 
 PLAYED = 64
 """Up to so many ranks a schedule is played where nothing faster is known."""
-_SEGMENTS, _RADICES = (1, DEFAULT_SEGMENTS, 64, 512), (2, DEFAULT_RADIX, 8, 16)
+_SEGMENTS, _RADICES = (1, DEFAULT_SEGMENTS, 64, 512), (2, DEFAULT_RADIX, 8)
 _VARIED = {
     "double_binary_tree": "segments", "recursive_multiplying": "radix", "bcube": "radix",
 }  # fmt: skip
@@ -54,6 +54,12 @@ class Candidate:
     """ "rounds", "schedule" or "bound"."""
     ranks: int
     where: Topology
+
+    @property
+    def title(self) -> str:
+        """As in "double_binary_tree, segments 64": with options that it could have otherwise."""
+        varied = _VARIED.get(self.algorithm.name)
+        return f"{self.algorithm.name}{f', {varied} {self.options[varied]}' if varied else ''}"
 
     def traffic(self, nbytes: int) -> tuple[int, int]:
         """Bytes sent, and received, by a rank: of a few ranks, the most that one does."""

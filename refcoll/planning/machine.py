@@ -116,12 +116,11 @@ class Machine:
     @property
     def title(self) -> str:
         """As in "h100-node: 4 nodes of 8 ranks, 8 rails of 50 GB/s a node"."""
-        nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
-        said = f"{self.name}: {nodes} of {self.ranks_per_node} ranks"
+        nodes, ranks = counted(self.nodes, "node"), counted(self.ranks_per_node, "rank")
+        said = f"{self.name}: {nodes} of {ranks}"
         if self.nodes > 1:
             rate = self.links[NETWORK].bandwidth / 1e9
-            rails = "1 rail" if self.rails == 1 else f"{self.rails} rails"
-            said += f", {rails} of {rate:.4g} GB/s a node"
+            said += f", {counted(self.rails, 'rail')} of {rate:.4g} GB/s a node"
         return said
 
     def topology(self) -> Topology:
@@ -140,6 +139,11 @@ class Machine:
         changed = {name for name in asked if asked[name] != getattr(self, name)}
         kept = {name: said for name, said in self.sources.items() if name not in changed}
         return replace(self, **{"sources": kept, **asked})
+
+
+def counted(number: int, thing: str) -> str:
+    """As in "1 rail", "8 rails"."""
+    return f"{number} {thing}{'s' if number != 1 else ''}"
 
 
 def require(name: str, value: Any, must: str, holds: Callable[[float], bool]) -> None:

@@ -34,6 +34,8 @@ class Prediction:
     """Bytes, by the rank that sends most; not known of a library."""
     received: int | None = None
     options: Mapping[str, int] = field(default_factory=dict)
+    title: str = ""
+    """The algorithm with those options that it could have otherwise."""
     source: str = ""
     """Of what was measured."""
 
@@ -96,10 +98,13 @@ class Planner:
         """What was measured there, interpolated or extrapolated."""
         return [self._told(table, nbytes) for table in self._tables]
 
-    def best(self, nbytes: int) -> str:
-        """The algorithm of least predicted time."""
-        fastest = min(self._candidates, key=lambda each: each.clock.seconds(nbytes))
-        return fastest.algorithm.name
+    def fastest(self, nbytes: int) -> str:
+        """The algorithm of least predicted time, with its options; of equals the plainest."""
+
+        def key(each: Candidate) -> tuple[float, bool]:
+            return float(f"{each.clock.seconds(nbytes):.9g}"), "," in each.title
+
+        return min(self._candidates, key=key).title
 
     def _best(self, found: list[Candidate], nbytes: int) -> list[Prediction]:
         quickest: dict[str, tuple[float, Candidate]] = {}
@@ -115,13 +120,13 @@ class Planner:
         return Prediction(
             collective=self.collective, algorithm=each.algorithm.name, ranks=each.ranks,
             nbytes=nbytes, seconds=taken, basis=each.basis, latency=each.clock.seconds(0),
-            sent=sent, received=received, options=each.options,
+            sent=sent, received=received, options=each.options, title=each.title,
         )  # fmt: skip
 
     def _told(self, table: Table, nbytes: int) -> Prediction:
         return Prediction(
             collective=self.collective, algorithm=table.algorithm, ranks=table.ranks,
-            nbytes=nbytes, seconds=table.seconds(nbytes), source=table.source,
+            nbytes=nbytes, seconds=table.seconds(nbytes), source=table.source, title=table.algorithm,
             basis="measured" if table.covers(nbytes) else "extrapolated",
         )  # fmt: skip
 
