@@ -50,6 +50,9 @@ class Formula:
     def __truediv__(self, other: Formula | int) -> Formula:
         return _Quotient(self, _formula(other))
 
+    def __rtruediv__(self, other: int) -> Formula:
+        return _Quotient(_formula(other), self)
+
     def forms(self, size: int, **options: Any) -> tuple[Form, ...]:
         """The linear forms of which it is the greatest, for N = ``size``."""
         return greatest(Form.of(terms) for terms in self.values({"size": size, **options}))
@@ -193,9 +196,9 @@ alpha_inter, beta_inter = _Unit("alpha_inter"), _Unit("beta_inter")
 alpha_switch, beta_switch = _Unit("alpha_switch"), _Unit("beta_switch")
 
 
-def most(one: Formula, *others: Formula) -> Formula:
+def most(one: Formula, *others: Formula | int) -> Formula:
     """The greatest of them."""
-    return reduce(_Most, others, one)
+    return reduce(_Most, map(_formula, others), one)
 
 
 def _formula(value: Formula | int) -> Formula:

@@ -17,7 +17,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from refcoll.algorithms.declaration import ONE, POWERS_OF_TWO, Algorithm, Lengths, log2_ceiling
-from refcoll.algorithms.recursive import halving_doubling, halving_traffic, power_below
+from refcoll.algorithms.recursive import (
+    HALVING_DOUBLING_TIME,
+    halving_doubling,
+    halving_traffic,
+    power_below,
+)
+from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, on_ranks, padded
 
 
@@ -100,6 +106,7 @@ ALGORITHMS = (
         depth=_depth,
         sent=_sent,
         received=_received,
+        time=HALVING_DOUBLING_TIME + FOLDED * (3 * alpha + 2 * S * beta + S / 2 * gamma),
         in_rank_order=True,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,

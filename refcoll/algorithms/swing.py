@@ -35,12 +35,15 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
 )
 from refcoll.algorithms.recursive import (
+    FOLDING_TIME,
+    HALVING_DOUBLING_TIME,
     folded,
     folded_depth,
     folded_steps,
     folded_traffic,
     power_below,
 )
+from refcoll.algorithms.symbols import S, alpha, beta, gamma, log2_p
 from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse, then
 
 _PAPER = "De Sensi et al., Swing (2024)"
@@ -143,6 +146,7 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, log2_ceiling(power_below(size))),
         sent=_whole_traffic,
         received=_whole_traffic,
+        time=log2_p * (alpha + S * beta + S * gamma) + FOLDING_TIME,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
@@ -156,6 +160,7 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, 2 * log2_ceiling(power_below(size))),
         sent=_kept_traffic,
         received=_kept_traffic,
+        time=HALVING_DOUBLING_TIME + FOLDING_TIME,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,
         source=_PAPER,

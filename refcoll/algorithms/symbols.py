@@ -17,8 +17,26 @@ from refcoll.formulas import (
 )
 
 __all__ = [
-    "FOLDED", "Count", "Formula", "L", "M", "N", "S", "alpha", "alpha_inter", "alpha_switch",
-    "beta", "beta_inter", "beta_switch", "gamma", "k", "log2_p", "most", "p", "shards",
+    "FOLDED",
+    "LOG2_N",
+    "Count",
+    "Formula",
+    "L",
+    "M",
+    "N",
+    "S",
+    "alpha",
+    "alpha_inter",
+    "alpha_switch",
+    "beta",
+    "beta_inter",
+    "beta_switch",
+    "gamma",
+    "k",
+    "log2_p",
+    "most",
+    "p",
+    "shards",
 ]  # fmt: skip
 
 N = Count("N", "ranks", lambda size, **_: size)
@@ -28,6 +46,7 @@ log2_p = Count("log2 p", "of p, the greatest power of 2 up to N",
                lambda size, **_: size.bit_length() - 1)  # fmt: skip
 FOLDED = Count("[N>p]", "1 where N is no power of 2, else 0",
                lambda size, **_: int(size & (size - 1) != 0))  # fmt: skip
+LOG2_N = Count("log2 N", "N being a power of 2", lambda size, **_: size.bit_length() - 1)
 M = Count("M", "segments", lambda size, segments, **_: segments)
 k = Count("k", "radix", lambda size, radix, **_: radix)
 shards = Count("m", "shards", lambda size, shards, **_: shards)
