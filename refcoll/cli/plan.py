@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,13 +18,14 @@ from refcoll.cli.machine_options import (
 )
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
-from refcoll.cli.plan_report import content, report
+from refcoll.cli.plan_report import Planned, content, report
 from refcoll.cli.units import nbytes
 from refcoll.errors import ArgumentError
 from refcoll.planning.breakeven import spans
 from refcoll.planning.files import write_machine
+from refcoll.planning.machine import Machine
 from refcoll.planning.playing import played
-from refcoll.planning.predicting import Prediction, planner, predictions
+from refcoll.planning.predicting import planner, predictions
 
 
 def plan(
@@ -40,6 +42,9 @@ def plan(
         list[str] | None,
         typer.Option("--algorithm", "-a", help="only this one, or pair A+B; several times"),
     ] = None,
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="print each algorithm's time for any N and S")
+    ] = False,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="play the schedules too, up to 256 ranks")
     ] = False,
@@ -56,21 +61,28 @@ def plan(
     if save is not None:
         require_writable(save, "save-machine")
     found = machine(machine_name, nodes, ranks_per_node, rails, ranks)
-    total = nbytes(size)
-    shown: list[Prediction]
-    if algorithm:
-        shown = sorted(
-            (planner(found, collective).of(name, total) for name in algorithm),
-            key=lambda each: each.seconds,
-        )
-    else:
-        shown = predictions(found, collective, total)
-    if not shown:
-        raise ArgumentError(f"collective={collective!r}: nothing is known of it on {found.title}")
-    ranges = [] if algorithm else spans(planner(found, collective).fastest)
-    times = played(found, shown) if simulate else {}
+    made = planned(found, collective, nbytes(size), algorithm or [], simulate)
     if save is not None:
         write_machine(found, save)
     if str(json) != "-":
-        report(found, collective, total, shown, ranges, times)
-    write_json(json, content(found, collective, total, shown, ranges, times))
+        report(made, formulas)
+    write_json(json, content(made))
+
+
+def planned(
+    machine: Machine, collective: str, nbytes: int, named: list[str], simulate: bool
+) -> Planned:
+    """What is asked of the planner.  Raises ArgumentError where it knows nothing."""
+    plans = planner(machine, collective)
+    if named:
+        shown = sorted((plans.of(name, nbytes) for name in named), key=lambda each: each.seconds)
+        fastest, alone = [], []
+    else:
+        shown = predictions(machine, collective, nbytes)
+        if not any(not each.measured for each in shown):
+            said = f"collective={collective!r}: nothing is known of it on {machine.title}"
+            raise ArgumentError(f"{said}; use fewer ranks")
+        fastest = spans(plans.fastest)
+        alone = spans(partial(plans.fastest, by_ranks_alone=True))
+    times = played(machine, shown) if simulate else {}
+    return Planned(machine, collective, nbytes, shown, fastest, alone, times)

@@ -25,7 +25,8 @@ from refcoll.planning.rounds import Shape, Timed
 
 def adds_up(machine: Machine) -> bool:
     """Whether its switches can do a whole all-reduce."""
-    return (NODE if machine.nodes == 1 else NETWORK) in machine.in_network
+    needed = NODE if machine.nodes == 1 else NETWORK
+    return machine.ranks > 1 and needed in machine.in_network
 
 
 class Streamed:

@@ -98,13 +98,15 @@ class Planner:
         """What was measured there, interpolated or extrapolated."""
         return [self._told(table, nbytes) for table in self._tables]
 
-    def fastest(self, nbytes: int) -> str:
+    def fastest(self, nbytes: int, *, by_ranks_alone: bool = False) -> str:
         """The algorithm of least predicted time, with its options; of equals the plainest."""
 
         def key(each: Candidate) -> tuple[float, bool]:
             return float(f"{each.clock.seconds(nbytes):.9g}"), "," in each.title
 
-        return min(self._candidates, key=key).title
+        helped = [each for each in self._candidates if each.algorithm.needs_helpers]
+        alone = [each for each in self._candidates if each not in helped]
+        return min(alone if by_ranks_alone else self._candidates, key=key).title
 
     def _best(self, found: list[Candidate], nbytes: int) -> list[Prediction]:
         quickest: dict[str, tuple[float, Candidate]] = {}
@@ -126,8 +128,8 @@ class Planner:
     def _told(self, table: Table, nbytes: int) -> Prediction:
         return Prediction(
             collective=self.collective, algorithm=table.algorithm, ranks=table.ranks,
-            nbytes=nbytes, seconds=table.seconds(nbytes), source=table.source, title=table.algorithm,
-            basis="measured" if table.covers(nbytes) else "extrapolated",
+            nbytes=nbytes, seconds=table.seconds(nbytes), source=table.source,
+            title=table.algorithm, basis="measured" if table.covers(nbytes) else "extrapolated",
         )  # fmt: skip
 
 
