@@ -156,7 +156,8 @@ def _formulas(made: Planned) -> Iterator[str]:
     known = {each.name: each.time for each in found if each.time is not None}
     for name, time in known.items():
         yield f"  {name}: {time}"
-    for letter, said in {k: v for time in known.values() for k, v in time.where.items()}.items():
+    letters = dict.fromkeys(pair for time in known.values() for pair in time.where.items())
+    for letter, said in letters:
         yield f"  {letter} = {said}"
 
 

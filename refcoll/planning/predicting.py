@@ -74,19 +74,19 @@ class Planner:
         return self._best(self._candidates, nbytes)
 
     def of(self, algorithm: str, nbytes: int) -> Prediction:
-        """One algorithm, or pair A+B, by the model; or what was measured of a library.
+        """One algorithm, or pair A+B, by the model; or "NCCL": what it was measured to take, or
+        else the fastest of its own algorithms by the model.
 
         Raises ArgumentError for one that does not exist, or cannot run there.
         """
         if algorithm == LIBRARY:
-            if told := [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]:
-                return told[0]
-            raise ArgumentError(
-                f"algorithm={algorithm!r}: {self.machine.title} has no table of its "
-                f"{self.collective}; use an algorithm of `refcoll list`"
-            )
-        mine = [each for each in self._candidates if each.algorithm.name == algorithm]
-        found = self._best(mine or named(self.machine, self.collective, algorithm), nbytes)
+            told = [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]
+            mine = [each for each in self._candidates if LIBRARY in each.algorithm.also_known_as]
+            found = told or self._best(mine, nbytes)
+        else:
+            mine = [each for each in self._candidates if each.algorithm.name == algorithm]
+            mine = mine or named(self.machine, self.collective, algorithm)
+            found = self._best(mine, nbytes)
         if not found:
             raise ArgumentError(
                 f"algorithm={algorithm!r} cannot run on {self.machine.title}, or nothing is known "
