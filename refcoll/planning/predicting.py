@@ -99,14 +99,11 @@ class Planner:
         return [self._told(table, nbytes) for table in self._tables]
 
     def fastest(self, nbytes: int, *, by_ranks_alone: bool = False) -> str:
-        """The algorithm of least predicted time, with its options; of equals the plainest."""
-
-        def key(each: Candidate) -> tuple[float, bool]:
-            return float(f"{each.clock.seconds(nbytes):.9g}"), "," in each.title
-
+        """The algorithm of least predicted time, with its options."""
         helped = [each for each in self._candidates if each.algorithm.needs_helpers]
         alone = [each for each in self._candidates if each not in helped]
-        return min(alone if by_ranks_alone else self._candidates, key=key).title
+        found = alone if by_ranks_alone else self._candidates
+        return min(found, key=lambda each: _order(each.clock.seconds(nbytes), each)).title
 
     def _best(self, found: list[Candidate], nbytes: int) -> list[Prediction]:
         quickest: dict[str, tuple[float, Candidate]] = {}
@@ -114,7 +111,7 @@ class Planner:
             taken, name = each.clock.seconds(nbytes), each.algorithm.name
             if name not in quickest or taken < quickest[name][0]:
                 quickest[name] = taken, each
-        ordered = sorted(quickest.values(), key=lambda pair: pair[0])
+        ordered = sorted(quickest.values(), key=lambda pair: _order(*pair))
         return [self._predicted(each, nbytes, taken) for taken, each in ordered]
 
     def _predicted(self, each: Candidate, nbytes: int, taken: float) -> Prediction:
@@ -131,6 +128,11 @@ class Planner:
             nbytes=nbytes, seconds=table.seconds(nbytes), source=table.source,
             title=table.algorithm, basis="measured" if table.covers(nbytes) else "extrapolated",
         )  # fmt: skip
+
+
+def _order(seconds: float, each: Candidate) -> tuple[float, bool]:
+    """Fastest first; of equals, but for rounding, the one that has no option to be set."""
+    return float(f"{seconds:.9g}"), "," in each.title
 
 
 @lru_cache(maxsize=64)
