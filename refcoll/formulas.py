@@ -15,7 +15,7 @@ of one or more linear forms (``refcoll.forms``), exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -191,6 +191,29 @@ class _Most(_Pair):
         return f"max({self.left}, {self.right})"
 
 
+@dataclass(frozen=True, eq=False)
+class _Over(Formula):
+    """The greatest over some cases, in each of which some counts are known."""
+
+    said: str
+    cases: Callable[..., Iterable[Known]]
+    each: Formula
+
+    def values(self, known: Known) -> list[Terms]:
+        found = [self.each.values({**known, **case}) for case in self.cases(**known)]
+        return [terms for values in found for terms in values]
+
+    def parts(self) -> Iterator[Formula]:
+        yield self
+        yield from self.each.parts()
+
+    def merging(self) -> Formula:
+        return _Over(self.said, self.cases, self.each.merging())
+
+    def __str__(self) -> str:
+        return f"max over {self.said} of ({self.each})"
+
+
 S, alpha, beta, gamma = map(_Unit, ("S", "alpha", "beta", "gamma"))
 alpha_inter, beta_inter = _Unit("alpha_inter"), _Unit("beta_inter")
 alpha_switch, beta_switch = _Unit("alpha_switch"), _Unit("beta_switch")
@@ -199,6 +222,11 @@ alpha_switch, beta_switch = _Unit("alpha_switch"), _Unit("beta_switch")
 def most(one: Formula, *others: Formula | int) -> Formula:
     """The greatest of them."""
     return reduce(_Most, map(_formula, others), one)
+
+
+def over(said: str, cases: Callable[..., Iterable[Known]], each: Formula) -> Formula:
+    """The greatest of ``each`` over the cases, in each of which some more counts are known."""
+    return _Over(said, cases, each)
 
 
 def _formula(value: Formula | int) -> Formula:

@@ -199,7 +199,7 @@ def _claims(
         )
 
     time = _time(algorithm, size, where, options)
-    exact = time and time.of_one_speed and algorithm.time_exact.holds(size, **options)
+    exact = time.of_one_speed and algorithm.time_exact.holds(size, **options)
     return Claims(
         steps=lambda rank: algorithm.steps(turned.place(rank), size, **options),
         depth=algorithm.depth(size, **options),
@@ -211,11 +211,7 @@ def _claims(
     )
 
 
-def _time(
-    algorithm: Algorithm, size: int, where: Topology, options: dict[str, Any]
-) -> TimeClaim | None:
-    if algorithm.time is None:
-        return None
+def _time(algorithm: Algorithm, size: int, where: Topology, options: dict[str, Any]) -> TimeClaim:
     return TimeClaim(
         size,
         options,

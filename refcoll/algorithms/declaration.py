@@ -64,7 +64,7 @@ class Algorithm:
     sent: Callable[..., int]
     received: Callable[..., int]
     source: str
-    time: Formula | None = None
+    time: Formula
     """The alpha-beta-gamma time where the messages of a step pay their alphas together."""
     one_port: Formula | None = None
     """The same where they pay them one after another, if that differs."""
@@ -113,8 +113,8 @@ def mirrored(
     """
     other = {"sent": "received", "received": "sent"}
     if collective in ("reduce", "reduce_scatter"):
-        times = {"time": forwards.time, "one_port": forwards.one_port}
-        changes = {name: time and time.merging() for name, time in times.items()} | changes
+        one_port = forwards.one_port and forwards.one_port.merging()
+        changes = {"time": forwards.time.merging(), "one_port": one_port} | changes
     fields = {"also_known_as": {}} | changes
     return replace(
         forwards,

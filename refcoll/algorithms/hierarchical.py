@@ -39,6 +39,7 @@ from refcoll.algorithms.ring import (
     ring_all_reduce,
     ring_reduce_scatter,
 )
+from refcoll.algorithms.symbols import Count, S, alpha, alpha_inter, beta, beta_inter, gamma
 from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, together
 from refcoll.topology import Nodes
@@ -204,6 +205,33 @@ def largest(nodes: Nodes) -> int:
     return max(len(node) for node in nodes)
 
 
+def smallest(nodes: Nodes) -> int:
+    """Ranks on the smallest node."""
+    return min(len(node) for node in nodes)
+
+
+def pieces(nodes: Nodes) -> int:
+    """Into how many pieces the union of all cuts divides a rank's share, at most."""
+    places = _places(nodes)
+    return max(
+        places[Fraction(j + 1, size)] - places[Fraction(j, size)]
+        for size in {len(node) for node in nodes}
+        for j in range(size)
+    )
+
+
+m = Count("m", "ranks on the largest node", lambda nodes, **_: largest(nodes))
+m_min = Count("m_min", "ranks on the smallest node", lambda nodes, **_: smallest(nodes))
+P = Count("P", "pieces of a rank's share: 1 where nodes are of equal size",
+          lambda nodes, **_: pieces(nodes))  # fmt: skip
+r = Count("r", "2, but 1 where nodes are of equal size", lambda nodes, **_: min(2, pieces(nodes)))
+_K = Count("K", "nodes", lambda nodes, **_: len(nodes))
+LEVELS_OF_TREE = Count("log2 m", "m being the ranks on the largest node; rounded up",
+                       lambda nodes, **_: log2_ceiling(largest(nodes)))  # fmt: skip
+_RAIL = S / (_K * m_min)
+_IN_NODES = 2 * (m - 1) * (alpha + S / m * beta)
+_MERGING = (m - 1) / m * S * gamma + (_K - 1) * _RAIL * gamma
+_RING = 2 * (_K - 1) * alpha_inter + (_K - 1) / _K * S * (2 * beta_inter + gamma)
 _EQUAL = When("nodes of equal size", lambda size, nodes: len(set(map(len, nodes))) == 1)
 _SINGLE = When("N <= 2, or one rank on each node", lambda size, nodes: size in (1, 2, len(nodes)))
 ALGORITHMS = (
@@ -218,6 +246,11 @@ ALGORITHMS = (
         depth=lambda size, nodes: 2 * (largest(nodes) - 1) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_received),
+        time=_IN_NODES + 2 * (_K - 1) * (alpha_inter + _RAIL * beta_inter) + _MERGING,
+        one_port=_IN_NODES
+        + 2 * (_K - 1) * ((2 * P - 1) * alpha_inter + r * _RAIL * beta_inter)
+        + _MERGING,
+        time_exact=_EQUAL,
         bandwidth_optimal=_EQUAL,
         latency_optimal=ONE,
         source="Cho et al., BlueConnect (2019)",
@@ -232,6 +265,7 @@ ALGORITHMS = (
         depth=lambda size, nodes: 2 * log2_ceiling(largest(nodes)) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_received),
+        time=LEVELS_OF_TREE * (2 * alpha + S * (2 * beta + gamma)) + _RING,
         bandwidth_optimal=_SINGLE,
         latency_optimal=ONE,
         source="MPICH SMP-aware collectives",

@@ -40,6 +40,7 @@ from refcoll.schedule import (
     Reduce,
     Schedule,
     Send,
+    Step,
     on_ranks,
     padded,
     reverse,
@@ -88,8 +89,17 @@ def _shared_out(rank: int, size: int, radix: int) -> Schedule:
 
 
 def _bcube(rank: int, size: int, radix: int) -> Schedule:
-    shares = _shared_out(rank, size, radix)
-    return then(shares, reverse(_shared_out(rank, size, radix), into=Copy))
+    gathering = reverse(_shared_out(rank, size, radix), into=Copy)
+    return then(
+        _shared_out(rank, size, radix), (_staggered(step, rank, size) for step in gathering)
+    )
+
+
+def _staggered(step: Step, rank: int, size: int) -> Step:
+    """The sends in the order of the ranks after mine, so that no two reach a rank at once."""
+    sends = [action for action in step if isinstance(action, Send)]
+    receives = [action for action in step if not isinstance(action, Send)]
+    return (*sorted(sends, key=lambda send: (send.to - rank) % size), *receives)
 
 
 def multiplying_all_reduce(rank: int, size: int, radix: int) -> Schedule:
@@ -226,11 +236,6 @@ _ONE = Count("[N>q]", "1 where N is no power of k, else 0",
              lambda size, radix: int(size > power(size, radix)))  # fmt: skip
 _FOLDING = 2 * _c * S * beta + _c * S * gamma
 _SHARES = 2 * (_q - 1) / _q * S * beta + (_q - 1) / _q * S * gamma
-# One by one, of a group that gathers the first member is last in the order of all others: it
-# gets k-1 messages from the (k-1)-th on, 2k-3; while scattering, where orders are staggered, k-1.
-_ONE_BY_ONE = (3 * k - 4) * (_m * alpha + (_q - 1) / _q / (k - 1) * S * beta) + (
-    _q - 1
-) / _q * S * gamma
 ALGORITHMS = (
     Algorithm(
         name="recursive_multiplying",
@@ -261,7 +266,7 @@ ALGORITHMS = (
         sent=_share_traffic,
         received=_share_traffic,
         time=2 * _m * alpha + _SHARES + 2 * _ONE * alpha + _FOLDING,
-        one_port=_ONE_BY_ONE + 2 * _c * alpha + _FOLDING,
+        one_port=2 * _m * (k - 1) * alpha + _SHARES + 2 * _c * alpha + _FOLDING,
         in_rank_order=True,
         bandwidth_optimal=_POWERS,
         latency_optimal=ONE,

@@ -14,6 +14,7 @@ from refcoll.formulas import (
     beta_switch,
     gamma,
     most,
+    over,
 )
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
     "gamma",
     "k",
     "log2_p",
-    "most",
+    "most", "over",
     "p",
     "shards",
 ]  # fmt: skip
