@@ -22,8 +22,7 @@ from refcoll.planning.machine import Machine
 from refcoll.planning.rounds import Shape, Timed
 from refcoll.planning.simulating import rates, simulated
 from refcoll.programs import Program
-from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, find, program
-from refcoll.registry import algorithms as registered
+from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
 from refcoll.topology import Topology
 
 PLAYED = 64
@@ -84,27 +83,13 @@ def _layout(each: Algorithm, ranks: int, nbytes: int, options: Mapping[str, Any]
     return proportional(nbytes, each.weights(ranks, **options))
 
 
-def candidates(machine: Machine, collective: str) -> Iterator[Candidate]:
-    """All that could run there, of one algorithm perhaps several, with other options."""
+def candidates(machine: Machine, each: Algorithm) -> Iterator[Candidate]:
+    """The algorithm with all options that are worth trying; none if it cannot run there."""
     where = machine.topology()
-    for each in registered(collective):
-        if each.sizes.holds(machine.ranks):
-            yield from variants(machine, each, where)
-
-
-def named(machine: Machine, collective: str, name: str) -> list[Candidate]:
-    """Those of one algorithm, or pair A+B.  Raises ArgumentError for what does not exist."""
-    return list(variants(machine, find(collective, name), machine.topology()))
-
-
-def variants(machine: Machine, each: Algorithm, where: Topology) -> Iterator[Candidate]:
-    """One algorithm, with the options that are worth trying."""
-    if each.name == "in_network":
-        if adds_up(machine):
-            yield Candidate(each, {"radix": machine.ranks}, Streamed(machine), "rounds",
-                            machine.ranks, where)  # fmt: skip
-        return
-    if each.needs_helpers:
+    if each.name == "in_network" and adds_up(machine):
+        options = {"radix": machine.ranks}
+        yield Candidate(each, options, Streamed(machine), "rounds", machine.ranks, where)
+    if each.needs_helpers or not each.sizes.holds(machine.ranks):
         return
     for options in _tried(machine, each):
         if (found := _clock(machine, each, options, where)) is not None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -124,7 +125,11 @@ class Machine:
         return said
 
     def topology(self) -> Topology:
-        """Where its ranks are."""
+        """Its ranks on nodes, its nodes on switches."""
+        return self._where
+
+    @cached_property
+    def _where(self) -> Topology:
         shape = node_shape([self.ranks_per_node] * self.nodes)
         on = self.nodes_per_switch or self.nodes
         return topology([shape[k : k + on] for k in range(0, self.nodes, on)], self.ranks)

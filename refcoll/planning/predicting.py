@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from refcoll.algorithms.declaration import Algorithm
 from refcoll.benchmarking import BUS_FACTORS
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer
-from refcoll.planning.candidates import Candidate, candidates, named
+from refcoll.planning.candidates import Candidate, candidates
 from refcoll.planning.machine import Machine
 from refcoll.planning.tables import LIBRARY, Table
+from refcoll.registry import algorithms, find
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,7 @@ class Planner:
     def __init__(self, machine: Machine, collective: str) -> None:
         find_collective(collective)
         self.machine, self.collective = machine, collective
-        self._candidates = list(candidates(machine, collective))
+        self._made: dict[str, list[Candidate]] = {}
         shape = collective, machine.ranks, machine.nodes
         self._tables = [
             table for table in machine.tables
@@ -71,7 +73,7 @@ class Planner:
 
     def models(self, nbytes: int) -> list[Prediction]:
         """Every algorithm, with the best of the options tried; best first."""
-        return self._best(self._candidates, nbytes)
+        return self._best(self._all(), nbytes)
 
     def of(self, algorithm: str, nbytes: int) -> Prediction:
         """One algorithm, or pair A+B, by the model; or "NCCL": what it was measured to take, or
@@ -81,12 +83,10 @@ class Planner:
         """
         if algorithm == LIBRARY:
             told = [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]
-            mine = [each for each in self._candidates if LIBRARY in each.algorithm.also_known_as]
-            found = told or self._best(mine, nbytes)
+            own = [each for each in algorithms(self.collective) if LIBRARY in each.also_known_as]
+            found = told or self._best(self._all(own), nbytes)
         else:
-            mine = [each for each in self._candidates if each.algorithm.name == algorithm]
-            mine = mine or named(self.machine, self.collective, algorithm)
-            found = self._best(mine, nbytes)
+            found = self._best(self._named(algorithm), nbytes)
         if not found:
             raise ArgumentError(
                 f"algorithm={algorithm!r} cannot run on {self.machine.title}, or nothing is known "
@@ -100,10 +100,20 @@ class Planner:
 
     def fastest(self, nbytes: int, *, by_ranks_alone: bool = False) -> str:
         """The algorithm of least predicted time, with its options."""
-        helped = [each for each in self._candidates if each.algorithm.needs_helpers]
-        alone = [each for each in self._candidates if each not in helped]
-        found = alone if by_ranks_alone else self._candidates
+        every = algorithms(self.collective)
+        alone = [each for each in every if not each.needs_helpers]
+        found = self._all(alone if by_ranks_alone else every)
         return min(found, key=lambda each: _order(each.clock.seconds(nbytes), each)).title
+
+    def _all(self, some: Sequence[Algorithm] | None = None) -> list[Candidate]:
+        every = algorithms(self.collective) if some is None else some
+        return [made for each in every for made in self._named(each.name)]
+
+    def _named(self, name: str) -> list[Candidate]:
+        if name not in self._made:
+            found = find(self.collective, name)
+            self._made[name] = list(candidates(self.machine, found))
+        return self._made[name]
 
     def _best(self, found: list[Candidate], nbytes: int) -> list[Prediction]:
         quickest: dict[str, tuple[float, Candidate]] = {}

@@ -138,7 +138,7 @@ def test_which_ranks_on_which_nodes(found, arguments, shape):
         (("-a", "rings"), "algorithm='rings' does not exist for all_reduce"),
         (("-m", "a100-node", "-a", "in_network"), "algorithm='in_network' cannot run on a100-node"),
         (("all_reduces",), "collective="),
-        (("-n", "4096", "-a", "butterfly+bruck"), "or nothing is known of it there"),
+        (("-n", "3", "-a", "bine"), "algorithm='bine' cannot run on h100-node: 1 node of 3 ranks"),
     ],
 )
 def test_bad_usage(plan, arguments, said):

@@ -11,11 +11,12 @@ import pytest
 from refcoll import ArgumentError, algorithms, node_shape, program
 from refcoll.interpreters.clock import finish_times
 from refcoll.planning.above import pattern
-from refcoll.planning.candidates import named
+from refcoll.planning.candidates import candidates
 from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine
 from refcoll.planning.rounds import Shape, Timed, everyone
 from refcoll.planning.simulating import rates, simulated
 from refcoll.rates import Rates
+from refcoll.registry import find
 
 LINKS = {
     NODE: Link(latency=2e-6, bandwidth=200e9, achieved=0.5, gap=0.5e-6),
@@ -104,15 +105,15 @@ def test_the_algorithms_formula_says_the_same_within_a_node(each):
             continue
         options = {key: value for key, value in OPTIONS.items() if key in each.options}
         made = program(each.collective, each.name, size, **options)
-        claimed = made.claims.time
-        if claimed is None:
-            pytest.skip("declares no time")
+        claimed, exact = made.claims.time, "time" not in made.claims.bounds
         free = replace(LINKS[NODE], gap=0.0)
         alone = Machine(name="n", links={NODE: free}, ranks_per_node=size, reduce_bandwidth=50e9)
         rounds = Timed(alone, pattern(each.collective, each.name, size)(Shape.of(alone), **options))
         for nbytes in (0, 10**9):
             wanted = claimed(nbytes, Rates(2e-6, 1 / 100e9, 1 / 50e9))
-            assert rounds.seconds(nbytes) == pytest.approx(wanted, rel=1e-9)
+            if exact:
+                assert rounds.seconds(nbytes) == pytest.approx(wanted, rel=1e-9)
+            assert rounds.seconds(nbytes) <= wanted * (1 + 1e-9)
 
 
 # ---- by hand -----------------------------------------------------------------------------
@@ -124,7 +125,7 @@ S = 2**20 * 3**3
 
 
 def seconds(name, machine, nbytes=S, collective="all_reduce"):
-    (found,) = named(machine, collective, name)
+    (found,) = candidates(machine, find(collective, name))
     return found.clock.seconds(nbytes)
 
 
