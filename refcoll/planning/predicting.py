@@ -83,8 +83,7 @@ class Planner:
         """
         if algorithm == LIBRARY:
             told = [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]
-            own = [each for each in algorithms(self.collective) if LIBRARY in each.also_known_as]
-            found = told or self._best(self._all(own), nbytes)
+            found = told or self._best(self._all(self._library()), nbytes)
         else:
             found = self._best(self._named(algorithm), nbytes)
         if not found:
@@ -104,6 +103,16 @@ class Planner:
         alone = [each for each in every if not each.needs_helpers]
         found = self._all(alone if by_ranks_alone else every)
         return min(found, key=lambda each: _order(each.clock.seconds(nbytes), each)).title
+
+    def _library(self) -> list[Algorithm]:
+        """Its own algorithms: within a node not its trees, which are chains there; between
+        nodes not SHARP, which must be asked for."""
+        known = [each for each in algorithms(self.collective) if LIBRARY in each.also_known_as]
+        alone = self.machine.nodes == 1
+        return [
+            each for each in known
+            if not (each.name == "double_binary_tree" if alone else each.needs_helpers)
+        ]  # fmt: skip
 
     def _all(self, some: Sequence[Algorithm] | None = None) -> list[Candidate]:
         every = algorithms(self.collective) if some is None else some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,24 @@ def test_one_rail_and_eight(plan):
     eight = plan("-s", "14GB", "--nodes", "4", "--ranks-per-node", "8", "--rails", "8")[1]
     assert "27.12 GB is the least that ranks alone must send each; over 8 rails" in eight
     assert "that is 67.81 ms at 400 GB/s, the wire's rate, and 71.05 ms at" in eight
+
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "planning.md"
+BLOCKS = re.findall(r"```console\n\$ refcoll (.*?)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "output"), BLOCKS)
+def test_the_page_shows_what_comes(run_refcoll, command, output):
+    status, out, _ = run_refcoll(*command.split())
+    assert status == 0
+    assert [line.rstrip() for line in out.splitlines()] == output.splitlines()
+
+
+def test_the_file_that_the_page_shows_is_read(tmp_path):
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "m.toml").write_text(text)
+    machine = read_machine(tmp_path / "m.toml")
+    assert machine.title == "mine: 4 nodes of 8 ranks, 8 rails of 50 GB/s a node"
 
 
 def test_json_has_all_its_keys_and_the_table_best_first(found):

@@ -161,6 +161,8 @@ def test_nccl_is_its_table_or_else_its_own_algorithms():
     assert predict(presets()["a100-node"], "all_reduce", 1 << 20, "NCCL").seconds == 101.9e-6
     model = predict(presets()["h100-node"], "all_reduce", 1 << 34, "NCCL")
     assert (model.algorithm, model.measured) == ("in_network", False)
+    wide = predict(presets()["h100-cluster"], "all_reduce", 1 << 34, "NCCL")
+    assert wide.algorithm == "ring"  # SHARP between nodes is off unless it is asked for
 
 
 def test_what_was_measured_of_one_algorithm_stands_at_the_end():
@@ -170,6 +172,29 @@ def test_what_was_measured_of_one_algorithm_stands_at_the_end():
     assert last.busbw == pytest.approx(367.61e9)
     few = predictions(presets()["h200-node"], "all_reduce", 1 << 20)
     assert [each.algorithm for each in few if each.measured] == ["NCCL"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "least", "most"),
+    [  # docs/planning.md
+        (1 << 30, 1 << 35, -0.14, 0.01), (64 << 20, 1 << 30, -0.41, -0.03),
+        (1 << 20, 64 << 20, -0.84, -0.10), (0, 1 << 20, -0.46, 0.03),
+    ],
+)  # fmt: skip
+def test_the_error_of_the_model_is_as_stated(first, last, least, most):
+    errors = []
+    for machine in (presets()[n] for n in ("a100-node", "h200-node", "b200-node", "b200-cluster")):
+        bare = replace(machine, tables=())
+        for table in machine.tables:
+            own = (table.algorithm, table.ranks) == ("NCCL", machine.ranks)
+            errors += [
+                predict(bare, "all_reduce", size, "NCCL").seconds / taken - 1
+                for size, taken in table.points
+                if own and first <= size < last
+            ]
+    assert len(errors) > 10
+    assert least < min(errors) < least + 0.02
+    assert most - 0.02 < max(errors) < most
 
 
 def test_played_beside_predicted():
