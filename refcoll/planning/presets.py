@@ -10,6 +10,7 @@ from functools import cache
 from itertools import groupby
 
 from refcoll.benchmarking import BUS_FACTORS
+from refcoll.errors import ArgumentError
 from refcoll.planning.files import made
 from refcoll.planning.machine import Machine
 from refcoll.planning.published import Row, published
@@ -28,6 +29,13 @@ def presets() -> dict[str, Machine]:
         cluster = f"{name.removesuffix('-node')}-cluster"
         found[cluster] = node.shaped(name=cluster, nodes=_CLUSTER_NODES)
     return found
+
+
+def preset(name: str) -> Machine:
+    """That machine.  Raises ArgumentError, naming those that there are."""
+    if name not in presets():
+        raise ArgumentError(f"name={name!r:.80}: there are {', '.join(presets())}")
+    return presets()[name]
 
 
 def _node(name: str) -> Machine:

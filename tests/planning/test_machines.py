@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import pytest
 
+import refcoll.planning
 from refcoll import ArgumentError
 from refcoll.planning.files import as_toml, read_machine, write_machine
 from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine
@@ -72,6 +73,14 @@ def test_its_ranks_stand_where_it_says():
     assert machine.shaped(nodes=1, ranks_per_node=1, nodes_per_switch=1).title == (
         "m: 1 node of 1 rank"
     )
+
+
+def test_what_the_package_offers():
+    for name in refcoll.planning.__all__:
+        assert getattr(refcoll.planning, name).__module__.startswith("refcoll.planning.")
+    assert refcoll.planning.preset("h100-node") == presets()["h100-node"]
+    with pytest.raises(ArgumentError, match=r"name='h100': there are p3\.16xlarge, "):
+        refcoll.planning.preset("h100")
 
 
 def test_another_shape_loses_the_source_of_what_is_changed_alone():
