@@ -4,7 +4,8 @@ machine.py      a machine: links, who shares them, switches that add
 presets.py      machines by name, of published.tsv's figures   files.py       and as TOML files
 tables.py       measured times, interpolated                   published.py   rows and sources
 rounds.py       a collective seen from above: closed forms     above.py       which have them
-patterns.py     rings, trees, rails, everyone at once          exchanges.py   partners, double trees
+patterns.py     rings, shifts, everyone at once                hierarchies.py trees, nodes, switches
+exchanges.py    partners at growing distances                  double_trees.py
 in_network.py   switches that add                              candidates.py  all that could run
 predicting.py   what an algorithm takes there                  breakeven.py   from which size on
 simulating.py   what its schedule takes, event by event        playing.py     beside predictions

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from refcoll.planning import exchanges, patterns
+from refcoll.planning import double_trees, exchanges, hierarchies, patterns
 from refcoll.planning.patterns import Pattern
 from refcoll.planning.rounds import Round, Shape
 
 _PATTERNS: dict[tuple[str, str], Pattern] = {
     ("all_reduce", "ring"): patterns.ring_all_reduce,
     ("all_reduce", "segmented_ring"): patterns.segmented_ring_all_reduce,
-    ("all_reduce", "binomial"): patterns.binomial_all_reduce,
+    ("all_reduce", "binomial"): hierarchies.binomial_all_reduce,
     ("all_reduce", "linear"): patterns.linear_all_reduce,
     ("all_reduce", "one_shot"): patterns.one_shot_all_reduce,
     ("all_reduce", "two_shot"): patterns.two_shot_all_reduce,
     ("all_reduce", "parameter_server"): patterns.hosted_servers_all_reduce,
-    ("all_reduce", "hierarchical_rails"): patterns.rails_all_reduce,
-    ("all_reduce", "hierarchical_leaders"): patterns.leaders_all_reduce,
-    ("all_reduce", "three_level_rails"): patterns.three_level_rails_all_reduce,
-    ("all_reduce", "three_level_leaders"): patterns.three_level_leaders_all_reduce,
+    ("all_reduce", "hierarchical_rails"): hierarchies.rails_all_reduce,
+    ("all_reduce", "hierarchical_leaders"): hierarchies.leaders_all_reduce,
+    ("all_reduce", "three_level_rails"): hierarchies.three_level_rails_all_reduce,
+    ("all_reduce", "three_level_leaders"): hierarchies.three_level_leaders_all_reduce,
     ("all_reduce", "recursive_doubling"): exchanges.recursive_doubling_all_reduce,
     ("all_reduce", "rabenseifner"): exchanges.rabenseifner_all_reduce,
     ("all_reduce", "rabenseifner_half_folding"): exchanges.half_folding_all_reduce,
@@ -29,7 +29,7 @@ _PATTERNS: dict[tuple[str, str], Pattern] = {
     ("all_reduce", "swing_latency"): exchanges.swing_latency_all_reduce,
     ("all_reduce", "swing"): exchanges.swing_all_reduce,
     ("all_reduce", "bine"): exchanges.bine_all_reduce,
-    ("all_reduce", "double_binary_tree"): exchanges.double_tree_all_reduce,
+    ("all_reduce", "double_binary_tree"): double_trees.double_tree_all_reduce,
     ("reduce_scatter", "ring"): patterns.ring_reduce_scatter,
     ("reduce_scatter", "direct"): patterns.direct_reduce_scatter,
     ("reduce_scatter", "bruck"): patterns.bruck_reduce_scatter,

@@ -23,6 +23,7 @@ from refcoll.planning.rounds import Shape, Timed
 from refcoll.planning.simulating import rates, simulated
 from refcoll.programs import Program
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
+from refcoll.times import TimeClaim
 from refcoll.topology import Topology
 
 PLAYED = 64
@@ -119,7 +120,7 @@ def _clock(
     if machine.ranks <= PLAYED:
         return _Played(machine, made), "schedule"
     if made.claims and made.claims.time:
-        return _Bound(machine, made), "bound"
+        return _Bound(machine, made.claims.time), "bound"
     return None
 
 
@@ -133,15 +134,14 @@ class _Played:
 
 
 class _Bound:
-    def __init__(self, machine: Machine, made: Program) -> None:
-        assert made.claims is not None
-        assert made.claims.time is not None
-        self._claim, self._overhead = made.claims.time, machine.overhead
-        shared = rates(machine)
-        crowd = machine.ranks_per_node if machine.striped else (
-            -(-machine.ranks_per_node // machine.rails))  # fmt: skip
-        far = {name: (alpha, beta * crowd) for name, (alpha, beta) in shared.far.items()}
-        self._rates = replace(shared, far=far, ports="one")
+    def __init__(self, machine: Machine, claim: TimeClaim) -> None:
+        self._claim, self._overhead = claim, machine.overhead
+        known = rates(machine)
+        on_a_rail = machine.ranks_per_node
+        if not machine.striped:
+            on_a_rail = -(-on_a_rail // machine.rails)
+        far = {name: (alpha, beta * on_a_rail) for name, (alpha, beta) in known.far.items()}
+        self._rates = replace(known, far=far, ports="one")
 
     def seconds(self, nbytes: float) -> float:
         return self._overhead + float(self._claim(int(nbytes), self._rates))

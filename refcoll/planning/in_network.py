@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from refcoll.planning.hierarchies import rails_all_reduce
 from refcoll.planning.machine import NETWORK, NODE, Machine
-from refcoll.planning.patterns import rails_all_reduce
 from refcoll.planning.rounds import Shape, Timed
 
 

@@ -95,7 +95,7 @@ class Machine:
             if used not in self.links:
                 raise ArgumentError(f"links={list(self.links)} lacks {used!r}, which ranks use")
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # of what differs most: dicts have none
         return hash((self.name, self.nodes, self.ranks_per_node, self.rails))
 
     def _require_whole_switches(self) -> None:

@@ -7,7 +7,8 @@
         31 rounds   the same, nothing merged
 
     time = overhead + sum over rounds of
-           max over classes of links (alpha + load S / rate) + merged S / reduce_bandwidth
+           max over classes of links (latency + gap (messages - 1) + load S / rate)
+           + merged S / reduce_bandwidth
 
 A round is what all ranks have in flight together, and takes as long as its slowest link: who
 would be ready earlier is thought to wait.  So the sum is never below what the clock tells of
