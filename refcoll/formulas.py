@@ -167,8 +167,7 @@ class _Product(_Pair):
 
     def __str__(self) -> str:
         left, right = _bracketed(self.left), _bracketed(self.right)
-        tight = left[-1] in ")0123456789" and (right[0] in "([" or _is_letter(self.right))
-        return f"{left}{'' if tight else ' '}{right}"
+        return f"{left}{'' if _touch(self.left, self.right) else ' '}{right}"
 
 
 class _Quotient(_Pair):
@@ -239,12 +238,22 @@ def _timed(each: Formula) -> bool:
 
 def _spaced(each: Formula, text: str) -> str:
     """N-1, but alpha + S beta."""
-    return text if _timed(each) else text.replace(" + ", "+").replace(" - ", "-")
+    loose = _timed(each) or any(" " in str(part) for part in each.parts() if part is not each)
+    return text if loose else text.replace(" ", "")
 
 
 def _bracketed(each: Formula) -> str:
     return f"({each})" if isinstance(each, _Sum | _Difference) else str(each)
 
 
+def _touch(left: Formula, right: Formula) -> bool:
+    """Whether factors stand side by side without a space, as in 2(N-1), 2M and M(N-1)."""
+    last = left.right if isinstance(left, _Product) else left
+    if isinstance(right, _Sum | _Difference):
+        closed = isinstance(last, _Sum | _Difference | _Whole)
+        return closed or (_is_letter(last) and not _timed(right))
+    return isinstance(last, _Whole | Count) and _is_letter(right) and len(str(last)) == 1
+
+
 def _is_letter(each: Formula) -> bool:
-    return isinstance(each, Count) and len(each.name) == 1
+    return isinstance(each, Count) and (len(each.name) == 1 or each.name.startswith("["))

@@ -115,7 +115,7 @@ def mirrored(
     if collective in ("reduce", "reduce_scatter"):
         one_port = forwards.one_port and forwards.one_port.merging()
         changes = {"time": forwards.time.merging(), "one_port": one_port} | changes
-    fields = {"also_known_as": {}} | changes
+    fields = {"also_known_as": {}, "time_source": "derived here"} | changes
     return replace(
         forwards,
         collective=collective,

@@ -230,7 +230,7 @@ LEVELS_OF_TREE = Count("log2 m", "m being the ranks on the largest node; rounded
                        lambda nodes, **_: log2_ceiling(largest(nodes)))  # fmt: skip
 _RAIL = S / (_K * m_min)
 _IN_NODES = 2 * (m - 1) * (alpha + S / m * beta)
-_MERGING = (m - 1) / m * S * gamma + (_K - 1) * _RAIL * gamma
+_MERGING = ((m - 1) / m + (_K - 1) / (_K * m_min)) * S * gamma
 _RING = 2 * (_K - 1) * alpha_inter + (_K - 1) / _K * S * (2 * beta_inter + gamma)
 _EQUAL = When("nodes of equal size", lambda size, nodes: len(set(map(len, nodes))) == 1)
 _SINGLE = When("N <= 2, or one rank on each node", lambda size, nodes: size in (1, 2, len(nodes)))

@@ -123,11 +123,18 @@ def _doubled(rank: int, size: int, lengths: Lengths) -> int:
 
 _w = Count("w", "log2 of N - 2^(L-1), rounded down",
            lambda size, **_: (size - (1 << log2_ceiling(size) >> 1)).bit_length() - 1)  # fmt: skip
-# Who gets from below merges twice.  In all L rounds that is a bit of the receiver of the last;
-# in the first L-1 it can be every round, of which an exscan's first only copies.
-_ALL = L * (alpha + S * beta) + (L + _w) * S * gamma
-_LOWER = (L - 1) * (alpha + S * beta) + (2 * L - 3) * S * gamma
-_CHAIN = (N - 1) * (alpha + S * beta)
+_HOP = alpha + S * beta
+_PASSED_ON = (N - 1) * _HOP + (N - 2) * S * gamma
+# Who gets from below merges twice.  In all L rounds that is once for each bit of the receiver of
+# the last; in the first L-1 it can be every round.  An exscan's first time is only a copy.
+_SCAN = most(
+    L * _HOP + (L + 1 + _w) * S * gamma,
+    (L - 1) * (_HOP + 2 * S * gamma),
+)
+_EXSCAN = most(
+    L * _HOP + (L + _w) * S * gamma,
+    (L - 1) * _HOP + (2 * L - 3) * S * gamma,
+)
 ALGORITHMS = (
     *(
         Algorithm(
@@ -149,8 +156,15 @@ ALGORITHMS = (
             also_known_as={"Open MPI": "1 linear"},
         )
         for name, collective, schedule, areas, area, time in (
-            ("scan", "scan", linear_scan, lambda size: 1, 0, _CHAIN + (N - 1) * S * gamma),
-            ("exscan", "exscan", linear_exscan, lambda size: 2, 1, _CHAIN + (N - 2) * S * gamma),
+            ("scan", "scan", linear_scan, lambda size: 1, 0, (N - 1) * (_HOP + S * gamma)),
+            (
+                "exscan",
+                "exscan",
+                linear_exscan,
+                lambda size: 2,
+                1,
+                (N - 1) * _HOP + (N - 2) * S * gamma,
+            ),
         )
     ),
     Algorithm(
@@ -191,8 +205,8 @@ ALGORITHMS = (
             },
         )
         for collective, schedule, time in (
-            ("scan", doubling_scan, most(_ALL + S * gamma, _LOWER + S * gamma)),
-            ("exscan", doubling_exscan, most(_ALL, _LOWER)),
+            ("scan", doubling_scan, _SCAN),
+            ("exscan", doubling_exscan, _EXSCAN),
         )
     ),
 )

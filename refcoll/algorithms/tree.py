@@ -89,6 +89,7 @@ ALGORITHMS = (
         _BROADCAST,
         "reduce",
         schedule=binomial_reduce,
+        time_source=_PAPER,
         in_rank_order=True,
         also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
     ),
