@@ -17,7 +17,7 @@ from numbers import Real
 from sys import float_info
 from typing import Any, Literal, TypeAlias
 
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, within
 from refcoll.topology import LINKS
 
 Number: TypeAlias = float | Fraction
@@ -35,6 +35,12 @@ class Rates:
     """Whether messages of a step pay their alphas together, or one after another."""
     far: Mapping[str, tuple[Number, Number]] = field(default_factory=dict)
     """(alpha, beta) of those classes of ``topology.LINKS`` that differ."""
+    rails: Mapping[str, int] = field(default_factory=dict)
+    """Of classes whose links the ranks of a node share: how many a node has.  Its i-th rank uses
+    link i modulo that; elsewhere every rank has a link of its own."""
+    gaps: Mapping[str, Number] = field(default_factory=dict)
+    """By class: seconds that a message waits for each other one that its sender sends, or its
+    receiver receives, on such links in the same step."""
 
     def of(self, link: str) -> tuple[Number, Number]:
         """(alpha, beta) of a class of links."""
@@ -55,14 +61,17 @@ class Rates:
             link: (int(alpha * a_second), int(beta * a_second))
             for link, (alpha, beta) in self.far.items()
         }
+        gaps = {link: int(gap * a_second) for link, gap in self.gaps.items()}
         whole = (int(each * a_second) for each in (self.alpha, self.beta, self.gamma))
         alpha, beta, gamma = whole
-        return replace(self, alpha=alpha, beta=beta, gamma=gamma, far=far), a_second
+        changed = replace(self, alpha=alpha, beta=beta, gamma=gamma, far=far, gaps=gaps)
+        return changed, a_second
 
     def _numbers(self) -> Iterator[Number]:
         yield from (self.alpha, self.beta, self.gamma)
         for pair in self.far.values():
             yield from pair
+        yield from self.gaps.values()
 
 
 def checked_rates(
@@ -71,12 +80,14 @@ def checked_rates(
     reduce_bandwidth: float | None = None,
     ports: Ports = "several",
     links: Mapping[str, tuple[float, float]] | None = None,
+    rails: Mapping[str, int] | None = None,
 ) -> Rates:
     """Rates from seconds per message, bytes per second, and bytes merged per second.
 
     Merging is free if ``reduce_bandwidth`` is None; ``links`` gives (latency, bandwidth) of
-    classes of links that differ.  Raises ArgumentError for a latency below 0, a bandwidth not
-    above 0, other ports, or another class.
+    classes of links that differ, ``rails`` how many of a class a node has for its ranks to
+    share.  Raises ArgumentError for a latency below 0, a bandwidth not above 0, other ports,
+    another class, or no rail.
     """
     if ports not in ("several", "one"):
         raise ArgumentError(f'ports={ports!r} must be "several" or "one"')
@@ -98,7 +109,20 @@ def checked_rates(
         )
     gamma = 1 / reduce_bandwidth if reduce_bandwidth else 0.0
     far = {link: (alpha, 1 / rate) for link, (alpha, rate) in (links or {}).items()}
-    return Rates(alpha=latency, beta=1 / bandwidth, gamma=gamma, ports=ports, far=far)
+    return Rates(
+        alpha=latency, beta=1 / bandwidth, gamma=gamma, ports=ports, far=far,
+        rails=_checked_rails(rails),
+    )  # fmt: skip
+
+
+def _checked_rails(rails: Mapping[str, int] | None) -> Mapping[str, int]:
+    if not isinstance(rails, Mapping | None):
+        raise ArgumentError(f"rails={rails!r:.80} must be a dict, such as {{{LINKS[1]!r}: 8}}")
+    shared = LINKS[:3]
+    for link in rails or {}:
+        if link not in shared:
+            raise ArgumentError(f"rails[{link!r}]: there are no such links; {', '.join(shared)}")
+    return {link: within(count, f"rails[{link!r}]", 1) for link, count in (rails or {}).items()}
 
 
 def _require_rate(latency_name: str, latency: Any, name: str, bandwidth: Any) -> None:

@@ -109,6 +109,11 @@ def test_the_registry_knows_no_interpreter():
     assert not any(within(each, {"interpreters"}) for each in ours(module("registry")))
 
 
+@files("path", below("planning"), ids=title)
+def test_planning_knows_no_command_line(path):
+    assert not any(within(each, {"cli"}) for each in ours(path))
+
+
 @files("path", [path for path in MODULES if title(path).startswith("transports/")], ids=title)
 def test_a_transport_knows_the_contract_and_its_own_package(path):
     package = path.relative_to(ROOT).parts[1]

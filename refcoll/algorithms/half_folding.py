@@ -14,6 +14,7 @@ neighbours, so operands meet in rank order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from refcoll.algorithms.declaration import ONE, POWERS_OF_TWO, Algorithm, Lengths, log2_ceiling
 from refcoll.algorithms.recursive import (
@@ -62,6 +63,7 @@ def _folding(rank: int, size: int) -> bool:
     return rank < 2 * (size - power_below(size))
 
 
+@lru_cache(maxsize=8)
 def _survivors(size: int) -> Sequence[int]:
     return [r for r in range(size) if not (_folding(r, size) and r % 2)]
 

@@ -135,9 +135,11 @@ def weights_over(nodes: Nodes, inner: Sequence[int]) -> tuple[int, ...]:
     """Relative lengths of the chunks: the inner ones, times the piece's width."""
     widths = [stop - start for start, stop in pairwise(_cuts(nodes))]
     unit = lcm(*(width.denominator for width in widths))
-    return tuple(int(width * unit) * weight for width in widths for weight in inner)
+    pieces = [int(width * unit) for width in widths]
+    return tuple(piece * weight for piece in pieces for weight in inner)
 
 
+@lru_cache(maxsize=8)
 def _weights(size: int, nodes: Nodes) -> tuple[int, ...]:
     return weights_over(nodes, [1] * len(nodes))
 

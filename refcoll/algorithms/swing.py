@@ -23,6 +23,9 @@ neighbours, so the operator must commute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 from refcoll.algorithms.declaration import (
     ONE,
     POWERS_OF_TWO,
@@ -104,18 +107,26 @@ def _scatter_gather(rank: int, size: int) -> Schedule:
 
 def _agreeing(rank: int, bits: int, size: int) -> tuple[int, ...]:
     """The chunks, in order, whose labels agree with this rank's in the lowest ``bits`` bits."""
-    mask, mine = (1 << bits) - 1, label(rank, size)
-    return tuple(q for q in range(size) if not (label(q, size) ^ mine) & mask)
+    labels, mask = _labels(size), (1 << bits) - 1
+    return tuple(q for q in range(size) if not (labels[q] ^ labels[rank]) & mask)
+
+
+@lru_cache(maxsize=8)
+def _labels(size: int) -> tuple[int, ...]:
+    return tuple(label(rank, size) for rank in range(size))
 
 
 def _kept_traffic(rank: int, size: int, lengths: Lengths) -> int:
     """All but my chunk one way; what I keep in each round the other way."""
 
     def core(place: int) -> int:
-        p = power_below(size)
-        rounds = range(1, log2_ceiling(p) + 1)
-        kept = sum(lengths[i] for k in rounds for i in _agreeing(place, k, p))
-        return sum(lengths) - lengths[place] + kept
+        labels = _labels(power_below(size))
+        kept: Sequence[int] = range(len(labels))
+        total = sum(lengths) - lengths[place]
+        for k in range(log2_ceiling(len(labels))):
+            kept = [i for i in kept if not (labels[i] ^ labels[place]) >> k & 1]
+            total += sum(lengths[i] for i in kept)
+        return total
 
     return folded_traffic(rank, size, lengths, core)
 

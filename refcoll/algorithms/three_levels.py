@@ -20,6 +20,8 @@ Nodes and switches may be of any sizes.  Both need a commutative operator.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, log2_ceiling
 from refcoll.algorithms.hierarchical import (
     LEVELS_OF_TREE,
@@ -90,10 +92,12 @@ def _leaders(nodes: Nodes, switches: Nodes) -> list[int]:
     return [nodes[switch[0]][0] for switch in switches]
 
 
+@lru_cache(maxsize=8)
 def _inner_weights(switches: Nodes) -> tuple[int, ...]:
     return weights_over(switches, [1] * len(switches))
 
 
+@lru_cache(maxsize=8)
 def _weights(size: int, nodes: Nodes, switches: Nodes) -> tuple[int, ...]:
     return weights_over(nodes, _inner_weights(switches))
 

@@ -15,6 +15,7 @@ from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
+from refcoll.cli.plan import plan
 from refcoll.cli.reveal import reveal
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
@@ -48,6 +49,7 @@ app.command("list")(list_algorithms)
 app.command()(count)
 app.command()(show)
 app.command()(choose)
+app.command()(plan)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)

@@ -12,6 +12,11 @@ rates of their own (``Rates.far``), a rank has one link out and one in of each c
                      the link in takes alpha + beta * elements of each, one after another
     end of a step    the last of these, + gamma * elements reduced
 
+Of an aligned program, where step t of all ranks is a round, links may also be a node's
+(``Rates.rails``): the messages of a round that use one share it, as if they began together.
+And messages may stand in each other's way (``Rates.gaps``): each waits, before alpha, for as
+many others as its sender sends, or its receiver receives, in the round.
+
 With alpha = 1 and the rest 0 the last end is the *depth* (several ports): the longest chain
 of messages of which each waits for the one before; and the *rounds* that the schedule needs
 in its own order at one send and one receive a rank a round (one port).  (A rank that takes
@@ -25,6 +30,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from refcoll.chunks import Layout
+from refcoll.errors import ArgumentError
 from refcoll.interpreters import lockstep
 from refcoll.interpreters.delivery import (
     CAPACITIES,
@@ -33,7 +39,9 @@ from refcoll.interpreters.delivery import (
     Started,
     deliver,
 )
+from refcoll.interpreters.links import Links
 from refcoll.interpreters.table import table
+from refcoll.interpreters.uniform import uniform
 from refcoll.programs import Program
 from refcoll.rates import Number, Rates
 from refcoll.schedule import Action, Reduce, Send, indices, peer, remote
@@ -59,12 +67,14 @@ def finish_times(
 def _finish_times(
     program: Program, layout: Layout, rates: Rates, begin: Sequence[Number], exact: bool
 ) -> list[Number]:
-    if (rounds := table(program)) is not None:
-        links = lockstep.Links(
-            program.topology, program.ranks, [rates.of(each) for each in LINKS], exact
-        )
-        return lockstep.finish_times(
-            rounds, links, layout, rates.gamma, rates.ports == "one", begin
+    if (rounds := _rounds(program, layout)) is not None:
+        links = Links(program.topology, program.ranks, rates, exact)
+        return lockstep.finish_times(rounds, links, rates.gamma, rates.ports == "one", begin)
+    if rates.rails or rates.gaps:
+        shared = rates.rails or rates.gaps
+        raise ArgumentError(
+            f"rails={dict(shared)} need rounds, and the messages of {program.title} do not stand "
+            "in any; leave them out"
         )
     for capacity in CAPACITIES[:-1]:
         try:
@@ -72,6 +82,18 @@ def _finish_times(
         except DeadlockError:
             continue
     return _play(program, layout, rates, begin, CAPACITIES[-1])
+
+
+_MANY = 16
+"""From so many ranks on it pays to look whether the schedule is uniform."""
+
+
+def _rounds(program: Program, layout: Layout) -> Iterator[lockstep.Messages] | None:
+    """The messages of all ranks, round by round, if the program is aligned."""
+    if program.size >= _MANY and (steps := uniform(program)) is not None:
+        return lockstep.of_moves(steps, layout)
+    rounds = table(program)
+    return None if rounds is None else lockstep.of_table(rounds, layout)
 
 
 def _play(

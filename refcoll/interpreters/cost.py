@@ -25,6 +25,7 @@ def cost(
     reduce_bandwidth: float | None = None,
     ports: Ports = "several",
     links: Mapping[str, tuple[float, float]] | None = None,
+    rails: Mapping[str, int] | None = None,
 ) -> float:
     """Seconds for a vector of ``nbytes`` bytes.
 
@@ -32,11 +33,13 @@ def cost(
     direction of each rank's link, ``reduce_bandwidth`` in bytes merged per second (free if
     None).  With one port, messages of a step pay the latency one after another.  ``links``
     gives (latency, bandwidth) of classes of links that differ, named as in
-    ``refcoll.topology.LINKS``: "between nodes", ...  Raises ArgumentError for a latency below
-    0, a bandwidth not above 0, or another class.
+    ``refcoll.topology.LINKS``: "between nodes", ...  ``rails`` gives, of classes whose links
+    the ranks of a node share, how many a node has: {"between nodes": 1} is one network card for
+    all its ranks.  Raises ArgumentError for a latency below 0, a bandwidth not above 0, another
+    class, no rail, or rails for a program whose messages do not stand in rounds.
     """
     require_program(program)
     if integer(nbytes, "nbytes") < 0:
         raise ArgumentError(f"nbytes={nbytes} must not be negative")
-    rates = checked_rates(latency, bandwidth, reduce_bandwidth, ports, links)
+    rates = checked_rates(latency, bandwidth, reduce_bandwidth, ports, links, rails)
     return float(max(finish_times(program, program.layout(nbytes), rates)))
