@@ -25,10 +25,10 @@ Definition block_start (r k : Z) : Z := r / 2 ^ k * 2 ^ k.
 
 (** Exchanging bit k: up by 2^k from the lower half of a block, down from the upper. *)
 Lemma exchange r k : 0 <= r -> 0 <= k -> let other := Z.lxor r (2 ^ k) in
-  (other = r + 2 ^ k /\ block_start r (k + 1) = block_start r k /\
-     block_start other k = block_start r k + 2 ^ k) \/
-  (other = r - 2 ^ k /\ block_start r (k + 1) = block_start other k /\
-     block_start r k = block_start other k + 2 ^ k).
+  (Z.testbit r k = false /\ other = r + 2 ^ k /\
+     block_start r (k + 1) = block_start r k /\ block_start other k = block_start r k + 2 ^ k) \/
+  (Z.testbit r k = true /\ other = r - 2 ^ k /\
+     block_start r (k + 1) = block_start other k /\ block_start r k = block_start other k + 2 ^ k).
 Proof.
   intros Hr Hk other. set (w := 2 ^ k) in *. assert (Hw := two_pow_pos k Hk). fold w in Hw.
   assert (Hodd : Z.testbit r k = Z.odd (r / w)).
@@ -49,11 +49,26 @@ Proof.
       unfold other. lia. }
     assert (Q : other / w = r / w + -1)
       by (rewrite E; replace (r - w) with (r + (-1) * w) by lia; now rewrite Z.div_add by lia).
-    rewrite Q. repeat split; nia.
+    rewrite Q. repeat split; (assumption || nia).
   - left. assert (E : other = r + w) by (apply Up; congruence).
     assert (Q : other / w = r / w + 1)
       by (rewrite E; replace (r + w) with (r + 1 * w) by lia; now rewrite Z.div_add by lia).
-    rewrite Q. repeat split; nia.
+    rewrite Q. repeat split; (assumption || nia).
+Qed.
+
+(** The rank below its partner is the one whose bit is 0. *)
+Lemma exchange_lower r k : 0 <= r -> 0 <= k -> (r <? Z.lxor r (2 ^ k)) = negb (Z.testbit r k).
+Proof.
+  intros Hr Hk. assert (Hw := two_pow_pos k Hk).
+  destruct (exchange r k Hr Hk) as [(-> & -> & _)|(-> & -> & _)]; cbn [negb]; lia.
+Qed.
+
+(** The partner differs in that bit, and in no other. *)
+Lemma exchange_bit r k j : 0 <= k -> 0 <= j ->
+  Z.testbit (Z.lxor r (2 ^ k)) j = if j =? k then negb (Z.testbit r j) else Z.testbit r j.
+Proof.
+  intros Hk Hj. rewrite Z.lxor_spec, Z.pow2_bits_eqb, Z.eqb_sym by assumption.
+  destruct (j =? k), (Z.testbit r j); reflexivity.
 Qed.
 
 Lemma exchange_back r k : Z.lxor (Z.lxor r (2 ^ k)) (2 ^ k) = r.

@@ -32,7 +32,7 @@ Proof.
   intros order Hr Ho other incoming mine. fold other in Ho.
   rewrite order by assumption. rewrite Nat2Z.inj_succ, <- Z.add_1_r. cbn [block_value].
   assert (Hw := two_pow_pos (Z.of_nat k) ltac:(lia)). unfold incoming, mine.
-  destruct (exchange r (Z.of_nat k)) as [(E & B & B')|(E & B & B')]; [lia|lia| |];
+  destruct (exchange r (Z.of_nat k)) as [(_ & E & B & B')|(_ & E & B & B')]; [lia|lia| |];
     fold other in E, B, B'; rewrite B, B'.
   - replace (other <? r) with false by lia. reflexivity.
   - replace (other <? r) with true by lia. reflexivity.
@@ -106,7 +106,7 @@ Section Doubling.
     Lemma partner_differs k : 0 <= k -> others r (Z.lxor r (2 ^ k)) = true.
     Proof.
       intros Hk. assert (Hw := two_pow_pos k Hk). unfold others. apply negb_true_iff, Z.eqb_neq.
-      destruct (exchange r k) as [(-> & _)|(-> & _)]; lia.
+      destruct (exchange r k) as [(_ & -> & _)|(_ & -> & _)]; lia.
     Qed.
 
     Theorem doubling_sent : sent len doubling_program r = Z.of_nat K * len 0.
