@@ -203,4 +203,62 @@ Section Group.
       rewrite round_idle; [exact IH|]. now apply outsider_round.
     Qed.
   End Results.
+  (** ** Traffic: a member's is that of its place *)
+
+  Lemma peers_exist place s a : ends_after M inner n -> 0 <= place < M ->
+    In s (core place M) -> In a s -> 0 <= peer a < M.
+  Proof.
+    intros Hend Hplace Hs Ha. apply (In_nth _ _ IDLE) in Hs as (t & Ht & <-).
+    specialize (Hend place Hplace). unfold inner in Hend.
+    now apply (proj1 (core_matches t ltac:(lia)) place).
+  Qed.
+
+  Section Costs.
+    Variables (len : Z -> Z) (far : Z -> bool) (place : Z).
+    Hypothesis ends : ends_after M inner n.
+    Hypothesis Hplace : 0 <= place < M.
+
+    Lemma member_schedule : outer (member group place) =
+      map (map (with_peer (member group))) (core place M).
+    Proof. unfold outer, on_ranks. now rewrite index_of_member. Qed.
+
+    Lemma on_ranks_sent_where (near : Z -> bool) :
+      (forall i, 0 <= i < M -> far (member group i) = near i) ->
+      sent_where len far (outer (member group place)) = sent_where len near (core place M).
+    Proof.
+      intros E. rewrite member_schedule. unfold sent_where. rewrite map_map.
+      apply zsum_ext. intros s Hs. unfold step_sends. rewrite map_map. apply zsum_ext. intros a Ha.
+      assert (Hp := peers_exist place s a ends Hplace Hs Ha). unfold action_sends.
+      rewrite peer_with_peer, E by assumption. now destruct a.
+    Qed.
+
+    Lemma on_ranks_received_where (near : Z -> bool) :
+      (forall i, 0 <= i < M -> far (member group i) = near i) ->
+      received_where len far (outer (member group place)) = received_where len near (core place M).
+    Proof.
+      intros E. rewrite member_schedule. unfold received_where. rewrite map_map.
+      apply zsum_ext. intros s Hs. unfold step_receives. rewrite map_map. apply zsum_ext. intros a Ha.
+      assert (Hp := peers_exist place s a ends Hplace Hs Ha). unfold action_receives.
+      rewrite peer_with_peer, E by assumption. now destruct a.
+    Qed.
+
+    Lemma other_members i : 0 <= i < M -> others (member group place) (member group i) = others place i.
+    Proof.
+      intros Hi. unfold others. f_equal. destruct (Z.eqb_spec i place) as [->|Hne].
+      - apply Z.eqb_refl.
+      - apply Z.eqb_neq. intros E. now apply member_injective in E.
+    Qed.
+  End Costs.
+
+  Theorem on_ranks_sent len place : ends_after M inner n -> 0 <= place < M ->
+    sent len outer (member group place) = sent len inner place.
+  Proof.
+    intros. apply on_ranks_sent_where; try assumption. intros. now apply other_members.
+  Qed.
+
+  Theorem on_ranks_received len place : ends_after M inner n -> 0 <= place < M ->
+    received len outer (member group place) = received len inner place.
+  Proof.
+    intros. apply on_ranks_received_where; try assumption. intros. now apply other_members.
+  Qed.
 End Group.
