@@ -62,6 +62,16 @@ Section Nodes.
       exfalso; apply (X r); try assumption; apply in_concat; eauto.
   Qed.
 
+  Lemma nodes_distinct : NoDup nodes.
+  Proof.
+    assert (D := all_distinct). assert (E := proj2 valid). revert D E. generalize nodes as l.
+    induction l as [|n l IH]; intros D E; [constructor|]. cbn [concat] in D.
+    apply NoDup_halves in D as (_ & D & X). constructor; [|apply IH; [assumption|]].
+    - intros H. destruct n as [|a n]; [apply E; now left|].
+      apply (X a (or_introl eq_refl)), in_concat. exists (a :: n). split; [assumption|now left].
+    - intros H. apply E. now right.
+  Qed.
+
   Lemma node_of_rank r : 0 <= r < N -> In (node_of nodes r) nodes /\ In r (node_of nodes r).
   Proof.
     intros Hr. destruct valid as [P _]. apply in_ranks in Hr.
