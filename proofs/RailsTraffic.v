@@ -33,7 +33,7 @@ Section RailsTraffic.
 
   Let share := share_length nodes len node.
   Let chunk := chunk_length nodes len.
-  Let S := whole_length nodes len.
+  Let whole := whole_length nodes len.
 
   Lemma sent_out (length_ : Z -> Z) (P : program) i :
     sent_where length_ (others i) (P i) = sent length_ P i.
@@ -49,7 +49,7 @@ Section RailsTraffic.
   (** ** Within the node *)
 
   Theorem rails_sent_within : sent_where len near (rails nodes r) =
-    2 * S - share place - share ((place + 1) mod m).
+    2 * whole - share place - share ((place + 1) mod m).
   Proof.
     unfold r. rewrite (rails_sent_where N nodes len HN valid node place k is_node Hplace near
                (others place) (fun _ => false)).
@@ -58,13 +58,13 @@ Section RailsTraffic.
       change (ring_all_gather place (size_of node)) with (gather m place).
       rewrite !sent_out, ring_reduce_scatter_sent, ring_all_gather_sent by (assumption || lia).
       fold share. unfold share, m. rewrite (shares_total N nodes len HN valid node place k is_node Hplace).
-      fold S. lia.
+      fold whole. lia.
     - apply (mates_are_near N nodes valid node place k is_node Hplace).
     - intros. now apply (owner_not_near N nodes valid node place k is_node Hplace).
   Qed.
 
   Theorem rails_received_within : received_where len near (rails nodes r) =
-    2 * S - share ((place - 1) mod m) - share place.
+    2 * whole - share ((place - 1) mod m) - share place.
   Proof.
     unfold r. rewrite (rails_received_where N nodes len HN valid node place k is_node Hplace near
                (others place) (fun _ => false)).
@@ -74,7 +74,7 @@ Section RailsTraffic.
       rewrite !received_in, ring_reduce_scatter_received, ring_all_gather_received
         by (assumption || lia).
       fold share. unfold share, m. rewrite (shares_total N nodes len HN valid node place k is_node Hplace).
-      fold S. lia.
+      fold whole. lia.
     - apply (mates_are_near N nodes valid node place k is_node Hplace).
     - intros. now apply (owner_not_near N nodes valid node place k is_node Hplace).
   Qed.
@@ -115,25 +115,57 @@ Section RailsTraffic.
 
   (** m sent = 2(m-1) S, that is, 2(m-1)/m S, where the shares of a node are equally long. *)
   Theorem rails_sent_within_equal : (forall i j, 0 <= i < m -> 0 <= j < m -> share i = share j) ->
-    m * sent_where len near (rails nodes r) = 2 * (m - 1) * S.
+    m * sent_where len near (rails nodes r) = 2 * (m - 1) * whole.
   Proof.
     intros E. rewrite rails_sent_within. assert (B := Z.mod_pos_bound (place + 1) m ltac:(lia)).
     rewrite (E ((place + 1) mod m) place) by assumption.
-    assert (T : S = m * share place).
-    { unfold S. rewrite <- (shares_total N nodes len HN valid node place k is_node Hplace).
+    assert (T : whole = m * share place).
+    { unfold whole. rewrite <- (shares_total N nodes len HN valid node place k is_node Hplace).
       unfold total, volume. rewrite (zsum_ext _ (fun _ => share place)).
       - rewrite zsum_const. unfold ranks. rewrite range_length. fold m. f_equal. unfold m. lia.
       - intros j Hj. apply in_ranks in Hj. now apply E. }
     rewrite T. lia.
   Qed.
 
+  (** The pieces in r's share are together as long as the share. *)
+  Lemma pieces_volume a b : 0 <= a <= b ->
+    zsum (map (piece_length nodes len) (range a b)) = volume len (range (a * K) (b * K)).
+  Proof.
+    intros H. replace b with (a + Z.of_nat (Z.to_nat (b - a))) by lia.
+    induction (Z.to_nat (b - a)) as [|d IH].
+    - rewrite Z.add_0_r, !range_empty by lia. reflexivity.
+    - replace (a + Z.of_nat (S d)) with (a + Z.of_nat d + 1) by lia.
+      rewrite range_last, map_app, zsum_app, IH by lia. cbn [map]. rewrite zsum_one.
+      rewrite (volume_range_split len (a * K) ((a + Z.of_nat d) * K) ((a + Z.of_nat d + 1) * K))
+        by nia. f_equal.
+      unfold piece_length, total, volume, chunk_length, ranks. fold K.
+      rewrite <- (map_map (fun i => (a + Z.of_nat d) * K + i) len).
+      apply (f_equal (fun l => zsum (map len l))).
+      transitivity (map (fun i => i + (a + Z.of_nat d) * K) (range 0 K)).
+      + apply map_ext. intros i. lia.
+      + rewrite range_shift. f_equal; lia.
+  Qed.
+
+  Lemma share_is_pieces : zsum (map (piece_length nodes len) mine) = share place.
+  Proof.
+    assert (Hn := in_nodes nodes node k is_node).
+    unfold mine, my_pieces, share, share_length, block_length.
+    rewrite !(share_cut nodes) by (assumption || lia). fold K m. apply pieces_volume.
+    assert (C := share_in_cuts nodes node place Hn ltac:(lia)).
+    assert (C' := share_in_cuts nodes node (place + 1) Hn ltac:(lia)).
+    fold m in C, C'. destruct (place_of_cut nodes _ C) as [P _].
+    destruct (place_of_cut nodes _ C') as [P' E]. split; [lia|].
+    apply (place_order nodes); [exact C|exact P'|]. rewrite E.
+    destruct (share_width N nodes valid node Hn) as [_ W]. fold m in W. nia.
+  Qed.
+
   (** K sent = 2(K-1) |share|, that is, 2(K-1)/K S/m, where the K chunks of a piece are. *)
   Theorem rails_sent_between_equal :
     (forall piece i j, 0 <= i < K -> 0 <= j < K -> chunk piece i = chunk piece j) ->
     K * sent_where len far (rails nodes r) =
-    2 * (K - 1) * zsum (map (piece_length nodes len) mine).
+    2 * (K - 1) * share place.
   Proof.
-    intros E. rewrite rails_sent_between, <- !zsum_scale. apply zsum_ext. intros piece _.
+    intros E. rewrite rails_sent_between, <- share_is_pieces, <- !zsum_scale. apply zsum_ext. intros piece _.
     assert (B := Z.mod_pos_bound (k + 1) K K_positive). destruct is_node as [Hk _].
     rewrite (E piece ((k + 1) mod K) k) by assumption.
     assert (T : piece_length nodes len piece = K * chunk piece k).
