@@ -116,4 +116,24 @@ Section LeadersResult.
       apply up_result; [|assumption]. apply nth_In. unfold K, node_count in Hj. lia.
     Qed.
   End Values.
+
+  (** ** Everyone exactly once *)
+
+  Lemma leader_value_everyone node c : In node nodes ->
+    Permutation (leader_value (@app contribution) own node c) (map (fun q => (q, c)) node).
+  Proof.
+    intros Hn. unfold leader_value.
+    rewrite tree_value_ranks by now apply (node_size_positive N nodes valid).
+    rewrite <- (all_members node) at 2. rewrite map_map. unfold own.
+    induction (ranks (size_of node)) as [|j l IH]; [reflexivity|]. cbn [flat_map map app].
+    now constructor.
+  Qed.
+
+  Theorem leaders_all_reduces : all_reduces N K (by_leaders nodes) (leaders_rounds nodes).
+  Proof.
+    intros r c Hr Hc. unfold contributions. rewrite leaders_result by assumption.
+    unfold leaders_value. rewrite ring_value_all by assumption.
+    apply (over_nodes N nodes valid (fun node => leader_value (@app contribution) own node c)).
+    intros node Hn. now apply leader_value_everyone.
+  Qed.
 End LeadersResult.

@@ -96,6 +96,26 @@ Section Nodes.
     cbn [length]. lia.
   Qed.
 
+  (** Node after node, their ranks are all ranks. *)
+  Lemma over_nodes {X} (f : list Z -> list X) (h : Z -> X) :
+    (forall node, In node nodes -> Permutation (f node) (map h node)) ->
+    Permutation (flat_map (fun k => f (nth (Z.to_nat k) nodes [])) (ranks (Z.of_nat (length nodes))))
+                (map h (ranks N)).
+  Proof.
+    intros H. assert (E : flat_map (fun k => f (nth (Z.to_nat k) nodes []))
+      (ranks (Z.of_nat (length nodes))) = flat_map f nodes).
+    { unfold ranks, range. rewrite Z.sub_0_r, Nat2Z.id, !flat_map_concat_map, map_map. f_equal.
+      transitivity (map (fun k => f (nth k nodes [])) (seq 0 (length nodes)));
+        [apply map_ext; intros k; do 2 f_equal; lia|]. clear.
+      induction nodes as [|a l IH]; [reflexivity|]. cbn [length seq map nth].
+      f_equal. rewrite <- seq_shift, map_map. exact IH. }
+    rewrite E. transitivity (map h (concat nodes)); [|now apply Permutation_map, valid].
+    clear E. revert H. generalize nodes as l.
+    induction l as [|node l IH]; intros H; [reflexivity|]. cbn [flat_map concat].
+    rewrite map_app. apply Permutation_app; [apply H; now left|].
+    apply IH. intros; apply H; now right.
+  Qed.
+
   (** ** A schedule inside every node *)
 
   Section PerNode.
