@@ -15,6 +15,8 @@ Open Scope Z_scope.
 Definition valid_nodes (N : Z) (nodes : list (list Z)) : Prop :=
   Permutation (concat nodes) (ranks N) /\ ~ In [] nodes.
 
+Definition node_count (nodes : list (list Z)) : Z := Z.of_nat (length nodes).
+
 (** [nodes[home(rank, nodes)]]. *)
 Definition node_of (nodes : list (list Z)) (rank : Z) : list Z :=
   match find (fun node => existsb (fun r => r =? rank) node) nodes with
@@ -94,6 +96,17 @@ Section Nodes.
   Proof.
     intros Hn. destruct valid as [_ H]. unfold size_of. destruct node; [contradiction|].
     cbn [length]. lia.
+  Qed.
+
+  Lemma kth_node k : 0 <= k < node_count nodes -> In (nth (Z.to_nat k) nodes []) nodes.
+  Proof. intros Hk. apply nth_In. unfold node_count in Hk. lia. Qed.
+
+  (** A node's number among the nodes. *)
+  Lemma node_number node : In node nodes ->
+    exists k, 0 <= k < node_count nodes /\ nth (Z.to_nat k) nodes [] = node.
+  Proof.
+    intros Hn. apply (In_nth _ _ []) in Hn as (k & Hk & E).
+    exists (Z.of_nat k). rewrite Nat2Z.id. unfold node_count. split; [lia|assumption].
   Qed.
 
   (** Node after node, their ranks are all ranks. *)

@@ -8,7 +8,7 @@
     counted over any choice of peers: RailsCosts.v chooses those near, and those far. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic
-  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult RailsPeers.
+  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult NodesTraffic RailsPeers.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -35,8 +35,8 @@ Section RailsCosts.
   Definition piece_length (piece : Z) : Z := total (chunk_length piece) K.
   Definition whole_length : Z := total len (chunk_count nodes).
 
-  Lemma node_in : In node nodes.
-  Proof. exact (in_nodes nodes node k is_node). Qed.
+  Lemma in_nodes : In node nodes.
+  Proof. exact (node_in nodes node k is_node). Qed.
 
   Lemma m_above_0 : 0 < m.
   Proof. unfold m. lia. Qed.
@@ -50,48 +50,14 @@ Section RailsCosts.
       replace (Z.of_nat (S j)) with (Z.of_nat j + 1) by lia. unfold total, ranks in *.
       rewrite range_last, volume_app, IH, volume_one by lia. unfold share_length, block_length.
       symmetry. apply volume_range_split. split.
-      - apply (cut_monotone _ (fun i => Cut i node_in)). lia.
-      - apply Cut, node_in. }
+      - apply (cut_monotone _ (fun i => Cut i in_nodes)). lia.
+      - apply Cut, in_nodes. }
     assert (M := m_above_0). specialize (G (Z.to_nat m)). rewrite Z2Nat.id in G by lia.
-    rewrite G by lia. rewrite !(share_cut nodes) by (apply node_in || (fold m; lia)). fold m.
+    rewrite G by lia. rewrite !(share_cut nodes) by (apply in_nodes || (fold m; lia)). fold m.
     rewrite Z.mul_0_l, (place_of_first N nodes HN valid), Z.mul_0_l.
-    destruct (share_width N nodes valid node node_in) as [E _]. fold m in E. rewrite <- E.
+    destruct (share_width N nodes valid node in_nodes) as [E _]. fold m in E. rewrite <- E.
     rewrite (place_of_last N nodes HN valid). reflexivity.
   Qed.
-
-  (** Within the node: the schedule's own traffic, on the shares' lengths. *)
-  Section Core.
-    Variable core : Z -> Z -> schedule.
-    Variable rounds : nat.
-    Hypothesis core_matches : matches m (fun i => core i m) rounds.
-    Hypothesis core_length : forall i, 0 <= i < m -> length (core i m) = rounds.
-    Let whole : program := per_node nodes core (node_shares nodes) (within_rounds nodes).
-
-    Lemma core_ends : ends_after (size_of node) (fun i => core i (size_of node)) rounds.
-    Proof. intros i Hi. now rewrite core_length. Qed.
-
-    Lemma per_node_sent f g : (forall i, 0 <= i < m -> f (member node i) = g i) ->
-      sent_where len f (whole r) = sent_where share_length g (core place m).
-    Proof.
-      intros E. destruct (r_exists N nodes valid node place k is_node Hplace) as (_ & H & _).
-      unfold whole, per_node. rewrite padded_sent. fold r in H. rewrite H.
-      unfold within, r. rewrite on_chunks_sent.
-      rewrite (on_ranks_sent_where node core rounds) with (near := g);
-        [reflexivity| |exact core_matches|exact core_ends|exact Hplace|exact E].
-      apply (node_distinct N nodes valid), node_in.
-    Qed.
-
-    Lemma per_node_received f g : (forall i, 0 <= i < m -> f (member node i) = g i) ->
-      received_where len f (whole r) = received_where share_length g (core place m).
-    Proof.
-      intros E. destruct (r_exists N nodes valid node place k is_node Hplace) as (_ & H & _).
-      unfold whole, per_node. rewrite padded_received. fold r in H. rewrite H.
-      unfold within, r. rewrite on_chunks_received.
-      rewrite (on_ranks_received_where node core rounds) with (near := g);
-        [reflexivity| |exact core_matches|exact core_ends|exact Hplace|exact E].
-      apply (node_distinct N nodes valid), node_in.
-    Qed.
-  End Core.
 
   (** Between nodes: a sum over the pieces in the rank's share. *)
   Lemma sum_over_mine (f : Z -> Z) :
@@ -101,13 +67,13 @@ Section RailsCosts.
     intros Zero. unfold mine, my_pieces in *. fold m in Zero |- *.
     set (a := place_of nodes (place * (unit nodes / m))) in *.
     set (b := place_of nodes ((place + 1) * (unit nodes / m))) in *.
-    assert (C := share_in_cuts nodes node place node_in ltac:(lia)).
-    assert (C' := share_in_cuts nodes node (place + 1) node_in ltac:(lia)).
+    assert (C := share_in_cuts nodes node place in_nodes ltac:(lia)).
+    assert (C' := share_in_cuts nodes node (place + 1) in_nodes ltac:(lia)).
     assert (P := place_of_cut nodes _ C). assert (P' := place_of_cut nodes _ C').
     fold m in P, P'. fold a in P. fold b in P'. destruct P as [P _], P' as [P' E'].
     assert (AB : a <= b).
     { apply (place_order nodes); [exact C|fold m b; lia|]. fold m b. rewrite E'.
-      destruct (share_width N nodes valid node node_in) as [_ W]. fold m in W. nia. }
+      destruct (share_width N nodes valid node in_nodes) as [_ W]. fold m in W. nia. }
     rewrite (range_split 0 a (pieces nodes)), (range_split a b (pieces nodes)), !map_app, !zsum_app
       by (unfold pieces; lia).
     rewrite (zsum_zero f (range 0 a)), (zsum_zero f (range b _)); [lia| |];
@@ -183,8 +149,11 @@ Section RailsCosts.
   Proof.
     intros Hg Hh. rewrite (rails_parts N nodes HN valid). unfold then_. rewrite !sent_where_app.
     unfold scatters, gathers.
-    rewrite (per_node_sent _ _ scatter_fits (fun i _ => ring_reduce_scatter_depth m i) _ _ Hg).
-    rewrite (per_node_sent _ _ gather_fits (fun i _ => ring_all_gather_depth m i) _ _ Hg).
+    rewrite (per_node_sent_where N nodes valid node place k is_node Hplace _ _ _ _ scatter_fits
+               (fun i _ => ring_reduce_scatter_depth m i) len f g Hg).
+    rewrite (per_node_sent_where N nodes valid node place k is_node Hplace _ _ _ _ gather_fits
+               (fun i _ => ring_all_gather_depth m i) len f g Hg).
+    change (block_length len (node_shares nodes node)) with share_length. fold m.
     enough (E : sent_where len f (all_rails nodes r) = zsum (map (fun piece =>
       sent_where (piece_lengths piece) h (ring_all_reduce k K)) mine)) by (rewrite E; lia).
     unfold all_rails, rail_programs. rewrite map_map, together_sent, map_map, sum_over_mine.
@@ -208,8 +177,11 @@ Section RailsCosts.
   Proof.
     intros Hg Hh. rewrite (rails_parts N nodes HN valid). unfold then_. rewrite !received_where_app.
     unfold scatters, gathers.
-    rewrite (per_node_received _ _ scatter_fits (fun i _ => ring_reduce_scatter_depth m i) _ _ Hg).
-    rewrite (per_node_received _ _ gather_fits (fun i _ => ring_all_gather_depth m i) _ _ Hg).
+    rewrite (per_node_received_where N nodes valid node place k is_node Hplace _ _ _ _ scatter_fits
+               (fun i _ => ring_reduce_scatter_depth m i) len f g Hg).
+    rewrite (per_node_received_where N nodes valid node place k is_node Hplace _ _ _ _ gather_fits
+               (fun i _ => ring_all_gather_depth m i) len f g Hg).
+    change (block_length len (node_shares nodes node)) with share_length. fold m.
     enough (E : received_where len f (all_rails nodes r) = zsum (map (fun piece =>
       received_where (piece_lengths piece) h (ring_all_reduce k K)) mine)) by (rewrite E; lia).
     unfold all_rails, rail_programs. rewrite map_map, together_received, map_map, sum_over_mine.

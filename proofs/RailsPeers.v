@@ -1,13 +1,13 @@
-(** Whom a rank talks to in a hierarchical all-reduce: near, in its node, or far.
+(** The rails that a rank is on, in a hierarchical all-reduce.
 
-        node 1, place 0 of 2:   rank 2          near: 3           far: 0, 1, 4, 5
-                                rails of piece 0: owners 0, 2, 4 -- all but itself are far
+        node [2; 3] of three, place 0: rank 2      share 0, pieces 0 and 1
+        on the rails of pieces 0 and 1, at its node's number; all other owners are far
 
-    [mates_are_near]: within its node a rank talks to near ranks only.  [owner_far]: on a rail
-    to far ranks only.  [owns_my_pieces]: it is on the rails of the pieces in its share. *)
+    [owns_my_pieces]: a rank is on the rails of the pieces in its share, and on no others.
+    [place_on_rail]: at its node's number.  [owner_far]: there all others are far. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic
-  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult.
+  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult NodesTraffic.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -25,57 +25,22 @@ Section RailsPeers.
   Let r := member node place.
   Let m := size_of node.
 
-  Definition near (q : Z) : bool := others r q && existsb (fun p => p =? q) node.
-  Definition far (q : Z) : bool := negb (existsb (fun p => p =? q) node).
-
   (** The pieces in r's share. *)
   Definition my_pieces : list Z :=
     let width := unit nodes / m in
     range (place_of nodes (place * width)) (place_of nodes ((place + 1) * width)).
 
   Lemma in_nodes : In node nodes.
-  Proof. destruct is_node as [Hk E]. rewrite <- E. now apply (kth_node nodes). Qed.
+  Proof. exact (node_in nodes node k is_node). Qed.
 
-  Lemma r_exists : 0 <= r < N /\ node_of nodes r = node /\ In r node.
+  Lemma r_in_node : In r node.
+  Proof. now apply member_in. Qed.
+
+  Lemma owners_one_each piece j : 0 <= piece < pieces nodes -> 0 <= j < K ->
+    In (member (owners nodes piece) j) (nth (Z.to_nat j) nodes []).
   Proof.
-    assert (Hin : In r node) by now apply member_in.
-    assert (Hr := node_ranks_exist N nodes valid node r in_nodes Hin).
-    split; [assumption|]. split; [|assumption]. apply (node_of_member N nodes valid); [apply in_nodes|assumption].
-  Qed.
-
-  Lemma m_positive : 0 < m.
-  Proof. unfold m. lia. Qed.
-
-  (** ** Who is near, who is far *)
-
-  Lemma mates_are_near i : 0 <= i < m -> near (member node i) = others place i.
-  Proof.
-    intros Hi. unfold near, r.
-    rewrite other_members by (try assumption; apply (node_distinct N nodes valid), in_nodes).
-    rewrite (proj2 (existsb_exists _ _)); [apply andb_true_r|].
-    exists (member node i). split; [now apply member_in|apply Z.eqb_refl].
-  Qed.
-
-  Lemma mates_are_not_far i : 0 <= i < m -> far (member node i) = false.
-  Proof.
-    intros Hi. unfold far. apply negb_false_iff, existsb_exists.
-    exists (member node i). split; [now apply member_in|apply Z.eqb_refl].
-  Qed.
-
-  (** Of the owners of a piece only the node's own is in the node. *)
-  Lemma owner_far piece j : 0 <= piece < pieces nodes -> 0 <= j < K ->
-    far (member (owners nodes piece) j) = others k j.
-  Proof.
-    intros Hp Hj. unfold far, others. f_equal.
-    assert (Hin := owner_of_node N nodes valid _ piece (kth_node nodes j Hj) Hp).
-    rewrite <- owner in Hin by assumption. destruct (Z.eqb_spec j k) as [->|Hne].
-    - apply existsb_exists. eexists. split; [|apply Z.eqb_refl]. destruct is_node as [_ <-]. exact Hin.
-    - apply not_true_iff_false. rewrite existsb_exists. intros (q & Hq & E). apply Z.eqb_eq in E.
-      subst q. assert (Same := node_unique N nodes valid _ _ _ (kth_node nodes j Hj) in_nodes Hin Hq).
-      destruct is_node as [Hk <-]. apply Hne.
-      assert (D := nodes_distinct N nodes valid).
-      unfold K, node_count in Hj, Hk.
-      apply (NoDup_nth nodes []) in Same; [lia|assumption|lia|lia].
+    intros Hp Hj. rewrite owner by assumption.
+    apply (owner_of_node N nodes valid); [now apply kth_node|assumption].
   Qed.
 
   (** On the rails that r is on, its place is its node's number. *)
@@ -86,17 +51,24 @@ Section RailsPeers.
     assert (Hin := owner_of_node N nodes valid other piece Ho Hp).
     change (member other (share_of nodes other piece) = r) in E'. rewrite E' in Hin.
     assert (other = node) as ->.
-    { apply (node_unique N nodes valid _ _ r); [assumption|apply in_nodes|assumption|apply r_exists]. }
+    { apply (node_unique N nodes valid _ _ r); [assumption|apply in_nodes|assumption|apply r_in_node]. }
     rewrite owner by apply is_node. rewrite (proj2 is_node). exact E'.
   Qed.
 
-  Lemma owner_not_near piece j : 0 <= piece < pieces nodes -> 0 <= j < K ->
-    In r (owners nodes piece) -> near (member (owners nodes piece) j) = false.
+  (** On a rail all but itself are far. *)
+  Lemma owner_far piece j : 0 <= piece < pieces nodes -> 0 <= j < K ->
+    far node (member (owners nodes piece) j) = others k j.
   Proof.
-    intros Hp Hj Hr. assert (F := owner_far piece j Hp Hj). unfold far, near, others in *.
-    destruct (existsb _ node) eqn:E; [|apply andb_false_r]. cbn [negb] in F.
-    symmetry in F. apply negb_false_iff, Z.eqb_eq in F as ->. rewrite andb_true_r.
-    apply negb_false_iff, Z.eqb_eq. now apply place_on_rail.
+    intros Hp Hj. apply (one_of_each_far N nodes valid node place k is_node); [|assumption].
+    intros i Hi. now apply owners_one_each.
+  Qed.
+
+  Lemma owner_not_near piece j : 0 <= piece < pieces nodes -> 0 <= j < K ->
+    In r (owners nodes piece) -> near node place (member (owners nodes piece) j) = false.
+  Proof.
+    intros Hp Hj Hr. apply (one_of_each_not_near N nodes valid node place k is_node);
+      [|assumption|now apply place_on_rail].
+    intros i Hi. now apply owners_one_each.
   Qed.
 
   (** r owns the pieces in its share, and no others. *)
@@ -112,7 +84,7 @@ Section RailsPeers.
         assert (Hin := owner_of_node N nodes valid other piece Ho Hp).
         change (member other (share_of nodes other piece) = r) in E. rewrite E in Hin.
         assert (other = node) as ->.
-        { apply (node_unique N nodes valid _ _ r); [assumption|apply in_nodes|assumption|apply r_exists]. }
+        { apply (node_unique N nodes valid _ _ r); [assumption|apply in_nodes|assumption|apply r_in_node]. }
         apply member_injective in E; try assumption.
         apply (node_distinct N nodes valid), in_nodes.
       - intros E. apply in_map_iff. exists node. split; [|apply in_nodes].

@@ -91,20 +91,13 @@ Section RailsResult.
       - now apply (ring_parts_enough N nodes valid).
     Qed.
 
-    (** A node's place among the nodes. *)
-    Lemma node_number node : In node nodes -> exists k, 0 <= k < K /\ nth (Z.to_nat k) nodes [] = node.
-    Proof.
-      intros Hn. apply (In_nth _ _ []) in Hn as (k & Hk & E).
-      exists (Z.of_nat k). rewrite Nat2Z.id. unfold K, node_count. split; [lia|assumption].
-    Qed.
-
     Lemma across_result x node c : In node nodes -> 0 <= c < chunk_count ->
       run op (all_rails nodes) (across_rounds nodes)
         (run op (scatters nodes) (within_rounds nodes) x) (member node (chunk_share node c)) c =
       rails_value x c.
     Proof.
       intros Hn Hc. destruct (piece_of_chunk c Hc) as [Hp B].
-      destruct (node_number node Hn) as (k & Hk & E).
+      destruct (node_number nodes node Hn) as (k & Hk & E).
       rewrite <- E, <- chunk_owner by assumption.
       rewrite (all_rails_result N nodes HN valid) by assumption.
       unfold rails_value. apply ring_value_ext; [assumption|]. intros j Hj.

@@ -10,7 +10,7 @@
     S/m, between: [rails_sent_within_equal], [rails_sent_between_equal]. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic
-  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult RailsPeers RailsCosts.
+  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult NodesTraffic RailsPeers RailsCosts.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -27,8 +27,8 @@ Section RailsTraffic.
   Hypothesis Hplace : 0 <= place < size_of node.
   Let r := member node place.
   Let m := size_of node.
-  Let near := near node place.
-  Let far := far node.
+  Let near := NodesTraffic.near node place.
+  Let far := NodesTraffic.far node.
   Let mine := my_pieces nodes node place.
 
   Let share := share_length nodes len node.
@@ -93,7 +93,7 @@ Section RailsTraffic.
       rewrite sent_out, ring_all_reduce_sent, piece_total by (assumption || apply is_node).
       now rewrite !(rail_chunk_length N nodes len HN valid) by (assumption || apply is_node).
     - apply mates_are_not_far.
-    - intros. now apply (owner_far N nodes valid node place k is_node Hplace).
+    - intros. now apply (owner_far N nodes valid node place k is_node).
   Qed.
 
   Theorem rails_received_between : received_where len far (rails nodes r) =
@@ -108,7 +108,7 @@ Section RailsTraffic.
       rewrite received_in, ring_all_reduce_received, piece_total by (assumption || apply is_node).
       now rewrite !(rail_chunk_length N nodes len HN valid) by (assumption || apply is_node).
     - apply mates_are_not_far.
-    - intros. now apply (owner_far N nodes valid node place k is_node Hplace).
+    - intros. now apply (owner_far N nodes valid node place k is_node).
   Qed.
 
   (** ** Equal parts *)
