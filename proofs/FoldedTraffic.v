@@ -68,6 +68,12 @@ Section FoldedTraffic.
       replace (r - extra <? extra) with false by lia. lia.
   Qed.
 
+  Lemma place_in_range r i : 0 <= r < N -> place_after_folding r N = Some i -> 0 <= i < p.
+  Proof.
+    intros Hr E. rewrite place_is_index in E by assumption. apply index_of_some in E as [Hi _].
+    now rewrite survivors_size in Hi.
+  Qed.
+
   (** The core's part: its traffic at a survivor's place. *)
   Lemma core_part (traffic : program -> Z -> Z) r : 0 <= r < N ->
     (forall P q, P q = [] -> traffic P q = 0) ->
@@ -119,6 +125,14 @@ Section FoldedTraffic.
   Definition with_folding (core_traffic : Z -> Z) (r : Z) : Z :=
     match place_after_folding r N with Some i => core_traffic i | None => 0 end
     + if folding r N then volume len whole else 0.
+
+  Lemma with_folding_ext f g r : 0 <= r < N -> (forall i, 0 <= i < p -> f i = g i) ->
+    with_folding f r = with_folding g r.
+  Proof.
+    intros Hr E. unfold with_folding. f_equal.
+    destruct (place_after_folding r N) as [i|] eqn:P; [|reflexivity].
+    apply E. now apply (place_in_range r).
+  Qed.
 
   Lemma no_folding r : 0 <= r < N -> extra = 0 ->
     place_after_folding r N = Some r /\ folding r N = false.
