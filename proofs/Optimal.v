@@ -172,3 +172,33 @@ Section Ring.
     now apply (reduce_scatter_total_sent N N P' n).
   Qed.
 End Ring.
+
+(** ** Rabenseifner's all-reduce among 2^K ranks *)
+
+Section Halving.
+  Variable K : nat.
+  Let N := 2 ^ Z.of_nat K.
+
+  Lemma halving_doubling_all_reduces : all_reduces N N (halving_doubling_program K) (K + K).
+  Proof.
+    apply in_rank_order_all_reduces. intros r c Hr Hc. unfold contributions.
+    rewrite halving_doubling_result by (trivial; intros a b _ _; reflexivity).
+    rewrite block_value_lists. unfold everyone, ranks. cbn [Z.add]. fold N.
+    induction (range 0 N) as [|q l IH]; [reflexivity|]. cbn [flat_map map app]. now rewrite IH.
+  Qed.
+
+  Theorem rabenseifner_optimal q : 0 <= q ->
+    busiest_least N (all_reduce N (N * q)) (halving_doubling_program K) (fun _ => q).
+  Proof.
+    intros Hq. assert (HN : 0 < N) by (apply two_pow_pos; lia).
+    assert (E := equal_cuts N HN q Hq). assert (T := proj2 (proj2 (proj2 E))).
+    apply all_reduce_busiest; [assumption| |intros r Hr..].
+    - exists N, (K + K)%nat. split; [assumption|]. split.
+      + apply matches_fits, halving_doubling_matches.
+      + apply halving_doubling_all_reduces.
+    - rewrite <- T. now apply (halving_doubling_sent_equal K (fun _ => q) r).
+    - assert (G := halving_doubling_sent_equal K (fun _ => q) r Hr (fun _ _ => eq_refl)).
+      rewrite halving_doubling_sent in G by assumption.
+      now rewrite halving_doubling_received, <- T by assumption.
+  Qed.
+End Halving.
