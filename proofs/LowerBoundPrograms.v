@@ -1,18 +1,18 @@
 (** The lower bounds, for programs: nothing that the schedule language can say does better.
 
-        N ranks, S elements in chunks      some rank sends     some receives     rounds, at one
-        of any lengths, any scratch        at least            at least          message out, one in
-        all-reduce                         2(N-1)/N S          2(N-1)/N S        ceil(log2 N)
-        reduce-scatter, all-gather          (N-1)/N S           (N-1)/N S        ceil(log2 N)
+        N ranks, S elements in chunks      some rank sends     some rank receives
+        of any lengths, any scratch        at least            at least
+        all-reduce                         2(N-1)/N S          2(N-1)/N S
+        reduce-scatter, all-gather          (N-1)/N S           (N-1)/N S
 
     For every program whose messages fit ([fits]: LowerBoundSchedules.v) and that achieves the
-    collective (Collectives.v), all that LowerBoundBytes.v and LowerBoundSteps.v say of
-    algorithms holds: [all_reduce_sends], [all_reduce_receives], [all_reduce_rounds], and the
-    like for the other two.  The totals over all ranks, whatever the lengths, are
-    [all_reduce_total_sent], ..., of which the former are the N-th part. *)
+    collective (Collectives.v), what LowerBoundBytes.v says of algorithms holds:
+    [all_reduce_sends], [all_reduce_receives], and the like for the other two.  The totals over
+    all ranks, whatever the lengths, are [all_reduce_total_sent], ..., of which the former are
+    the N-th part.  Rounds: LowerBoundRounds.v. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Schedule Collectives Traffic.
-From Refcoll Require Import LowerBound LowerBoundBytes LowerBoundSteps LowerBoundSchedules LowerBoundCosts.
+From Refcoll Require Import LowerBound LowerBoundBytes LowerBoundSchedules LowerBoundCosts.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -36,13 +36,10 @@ Proof.
 Qed.
 
 Section Programs.
-  Variables (N C : Z) (P : program) (n : nat) (len : Z -> Z).
+  Variables (N C : Z) (P : program) (n : nat).
   Hypothesis HN : 0 < N.
   Hypothesis HC : 0 < C.
   Hypothesis it_fits : fits N C P n.
-  Hypothesis areas_alike : forall i, len (unit_of C i) = len i.
-  Hypothesis len_pos : forall i, 0 <= len i.
-  Let S := total len C.
 
   (** Added up as integers; scratch holds zeros at first. *)
   Local Notation model := (model Z.ltb Z.add N C P n).
@@ -110,6 +107,11 @@ Section Programs.
   Qed.
 
   (** ** Elements *)
+
+  Variable len : Z -> Z.
+  Hypothesis areas_alike : forall i, len (unit_of C i) = len i.
+  Hypothesis len_pos : forall i, 0 <= len i.
+  Let S := total len C.
 
   Lemma sent_total : moved len model <= zsum (map (sent len P) (ranks N)).
   Proof.
@@ -189,59 +191,5 @@ Section Programs.
   Proof.
     intros E H. apply some_share; [assumption|].
     etransitivity; [now apply all_gather_moved|apply received_total].
-  Qed.
-
-  (** ** Rounds *)
-
-  Hypothesis one_port : forall t r, (t < n)%nat -> 0 <= r < N -> single_port_step r (round P t r).
-
-  Lemma phases_one_send p : In p model -> one_send p.
-  Proof.
-    intros Hp. apply in_map_iff in Hp as (t & <- & Ht). apply in_seq in Ht.
-    apply single_port_one_send; [apply it_fits; lia|]. intros r. apply one_port. lia.
-  Qed.
-
-  Lemma phases_one_receive p : In p model -> one_receive p.
-  Proof.
-    intros Hp. apply in_map_iff in Hp as (t & <- & Ht). apply in_seq in Ht.
-    apply single_port_one_receive; [apply it_fits; lia|]. intros r. apply one_port. lia.
-  Qed.
-
-  Lemma model_length : Z.of_nat (length model) = Z.of_nat n.
-  Proof. unfold LowerBoundSchedules.model. now rewrite map_length, seq_length. Qed.
-
-  (** Everyone knows of rank 0; rank 0 knows of everyone: each takes its rounds. *)
-  Lemma spread_rounds : (forall r, 0 <= r < N -> knows model 0 r 0 = true) -> Z.log2_up N <= Z.of_nat n.
-  Proof.
-    intros K. rewrite <- model_length. apply (one_send_phases N model 0 0); trivial; [lia| |].
-    - apply phases_one_send.
-    - intros t Ht. now apply model_among in Ht.
-  Qed.
-
-  Lemma collect_rounds : (forall i, 0 <= i < N -> knows model 0 0 i = true) -> Z.log2_up N <= Z.of_nat n.
-  Proof.
-    intros K. rewrite <- model_length. apply (one_receive_phases N model 0 0); trivial.
-    apply phases_one_receive.
-  Qed.
-
-  Theorem all_reduce_rounds : all_reduces N C P n -> Z.log2_up N <= Z.of_nat n.
-  Proof.
-    intros H. apply spread_rounds. intros r Hr.
-    destruct (all_reduces_model H 0 ltac:(apply in_ranks; lia)) as [Needs Has].
-    apply (result_is_known start model 0 r result (sum_of_all 0)); [now apply Has|apply Needs; lia].
-  Qed.
-
-  Theorem reduce_scatter_rounds : C = N -> reduce_scatters N P n -> Z.log2_up N <= Z.of_nat n.
-  Proof.
-    intros E H. apply collect_rounds. intros i Hi.
-    destruct (reduce_scatters_model E H 0 ltac:(apply in_ranks; lia)) as [Needs Has].
-    apply (result_is_known start model 0 0 result (sum_of_all 0)); [exact Has|now apply Needs].
-  Qed.
-
-  Theorem all_gather_rounds : C = N -> all_gathers N P n -> Z.log2_up N <= Z.of_nat n.
-  Proof.
-    intros E H. apply spread_rounds. intros r Hr.
-    destruct (all_gathers_model E H 0 ltac:(apply in_ranks; lia)) as [Needs Has].
-    apply (result_is_known start model 0 r result (owners 0)); [now apply Has|exact Needs].
   Qed.
 End Programs.
