@@ -61,7 +61,10 @@ Section Tree.
   Proof. unfold levels. apply Z2Nat.id, Z.log2_up_nonneg. Qed.
 
   Lemma short_step_one_port r s : (length s <= 1)%nat -> single_port_step r s.
-  Proof. intros H. split; (etransitivity; [apply filter_length_le|exact H]). Qed.
+  Proof.
+    destruct s as [|a [|b s]]; cbn [length]; intros H; [now split; cbn; lia| |lia].
+    split; cbn; destruct (is_send a), (others r (peer a)); cbn; lia.
+  Qed.
 
   Theorem binomial_broadcast_fewest_rounds :
     fewest_rounds N (broadcasts N) (broadcast N) (levels N).
@@ -71,7 +74,7 @@ Section Tree.
     - exists 1. split; [lia|]. split; [|split].
       + now apply matches_fits, binomial_broadcast_matches.
       + intros t r Ht Hr. rewrite broadcast_round by assumption.
-        apply short_step_one_port. destruct (parent_at N _ r), (child_at _ r); cbn; lia.
+        apply short_step_one_port. destruct (parent_at _ _ _); [|destruct (child_at _ _)]; cbn; lia.
       + now apply binomial_broadcasts.
   Qed.
 
@@ -83,7 +86,7 @@ Section Tree.
     - exists 1. split; [lia|]. split; [|split].
       + now apply matches_fits, binomial_reduce_matches.
       + intros t r Ht Hr. rewrite reduce_round by assumption.
-        apply short_step_one_port. destruct (parent_at N _ r), (child_at _ r); cbn; lia.
+        apply short_step_one_port. destruct (parent_at _ _ _); [|destruct (child_at _ _)]; cbn; lia.
       + now apply binomial_reduces_to_root.
   Qed.
 End Tree.
