@@ -155,3 +155,33 @@ Section Together.
     rewrite IH; [reflexivity|lia|]. now apply (proj1 (One t ltac:(lia)) q).
   Qed.
 End Together.
+
+(** Side by side, traffic adds up. *)
+Section TogetherCosts.
+  Variables (len : Z -> Z) (far : Z -> bool).
+
+  Lemma zsum_together (f : step -> Z) parts : f IDLE = 0 ->
+    (forall s s', f (s ++ s') = f s + f s') ->
+    zsum (map f (together parts)) = zsum (map (fun s => zsum (map f s)) parts).
+  Proof.
+    intros F0 Fapp. unfold together. rewrite map_map.
+    assert (Fc : forall l, f (concat l) = zsum (map f l)).
+    { induction l as [|s l IH]; [assumption|]. cbn [concat map]. now rewrite Fapp, zsum_cons, IH. }
+    rewrite (zsum_ext _ (fun t => zsum (map (fun s => f (nth t s IDLE)) parts)))
+      by (intros t _; now rewrite Fc, map_map).
+    rewrite zsum_swap. apply zsum_ext. intros s Hs.
+    assert (L := longest_bounds parts s Hs). revert L. generalize (longest parts) as n. clear Hs.
+    induction s as [|a s IH]; intros n L.
+    - apply zsum_zero. intros t _. now destruct t.
+    - destruct n as [|n]; [cbn in L; lia|]. cbn [seq map nth].
+      rewrite !zsum_cons, <- seq_shift, map_map. f_equal. apply IH. cbn in L. lia.
+  Qed.
+
+  Theorem together_sent parts :
+    sent_where len far (together parts) = zsum (map (sent_where len far) parts).
+  Proof. apply (zsum_together (step_sends len far)); [reflexivity|apply step_sends_app]. Qed.
+
+  Theorem together_received parts :
+    received_where len far (together parts) = zsum (map (received_where len far) parts).
+  Proof. apply (zsum_together (step_receives len far)); [reflexivity|apply step_receives_app]. Qed.
+End TogetherCosts.
