@@ -40,7 +40,7 @@ Section NaiveRing.
   Lemma nobody_ends k m : reaches before op N naive 2 (rendezvous naive) st k m -> all_in_their_send m.
   Proof.
     induction 1 as [|k m m' _ IH Hm]; [now split|].
-    destruct Hm as [r Hr Hi Ht|q i c to Hq Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
+    destruct Hm as [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
     - intros q Hq. destruct (IH q Hq) as [E D]. split; [exact E|]. cbn [inside done].
       unfold set. destruct (q =? r); easy.
     - exfalso. destruct (IH q Hq) as [E _]. unfold its_step in Hc. rewrite E in Hc, Hp.
@@ -87,7 +87,8 @@ Proof. intros Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; reflexivity. Qed.
 (** One move more, whose conditions are seen by computing. *)
 Ltac by_computing := first
   [ lia | reflexivity | discriminate | unfold rendezvous, buffered; cbn; lia
-  | intros [|[|i]] Hi; [reflexivity|reflexivity|cbn in Hi; lia] ].
+  | intros [|[|i]] Hi; [reflexivity|reflexivity|cbn in Hi; lia]
+  | constructor; [right; split; [intros []|reflexivity]|constructor] ].
 Ltac then_ H next := eapply Moves in H; [|apply next; by_computing];
   cbn [ended inside done kept memory channel] in H.
 
@@ -99,9 +100,9 @@ Proof.
   assert (H := Begins Z.ltb Z.add 2 overwritten 1 (rendezvous overwritten) st). unfold start in H.
   then_ H uconstr:(Starts _ _ _ _ _ _ _ 0).
   then_ H uconstr:(Starts _ _ _ _ _ _ _ 1).
-  then_ H uconstr:(Reads _ _ _ _ _ _ _ 1 0 [0] 0).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 1 0 [0] 0 [st 1 0]).
   then_ H uconstr:(Takes _ _ _ _ _ _ _ 0 1 (Copy [0] 1) [st 1 0]).
-  then_ H uconstr:(Reads _ _ _ _ _ _ _ 0 0 [0] 1).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 0 0 [0] 1 [st 1 0]).
   then_ H uconstr:(Takes _ _ _ _ _ _ _ 1 1 (Copy [0] 0) [st 1 0]).
   then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
   then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).

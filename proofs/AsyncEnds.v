@@ -108,7 +108,7 @@ Section Ends.
   Lemma move_made m m' : move m m' -> exists r, 0 <= r < N /\
     made m' r = S (made m r) /\ forall q, q <> r -> made m' q = made m q.
   Proof.
-    intros [r Hr Hi Ht|r i c to Hr Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
+    intros [r Hr Hi Ht|r i c to v Hr Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
       exists r; (split; [assumption|]).
     - split; [|intros q Hq]; unfold made, its_step; cbn [ended inside done].
       + rewrite !set_same, Hi.

@@ -96,7 +96,7 @@ Section Progress.
   Lemma move_bookkeeping m m' : bookkeeping m -> move m m' -> bookkeeping m'.
   Proof.
     intros [HE HC]
-      [r Hr Hi Ht|q i c to Hq Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
+      [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
       split; unfold has_sent, started in *; cbn [ended inside done channel].
     - intros q Hq. specialize (HE q Hq). unfold set. destruct (Z.eqb_spec q r) as [->|]; lia.
     - intros q t i c to Hq Hc [H|(-> & H & D)]; apply HC with c; auto. unfold set in H, D.
@@ -180,6 +180,9 @@ Section Progress.
     rewrite Hc in H. apply H, in_seq. split; [lia|]. apply nth_error_Some. congruence.
   Qed.
 
+  Lemma all_kept (m : machine A) q c : Forall2 (may_find P m q) c (map (kept m q) c).
+  Proof. induction c; cbn; constructor; [now left|assumption]. Qed.
+
   Lemma undone_send_can_be_read m t q : (t < n)%nat -> 0 <= q < N -> (t <= ended m q)%nat ->
     (forall r, 0 <= r < N -> (t < started m r)%nat) -> sends_done m t q = false ->
     exists m', move m m'.
@@ -189,7 +192,8 @@ Section Progress.
     apply not_all in H as (i & _ & Hi).
     destruct (nth_error (step_of m q) i) as [[c to|c p|c p e]|] eqn:Hc; try discriminate.
     assert (Hs := Hstarted q Hq). unfold started in Hs.
-    destruct (inside m q) eqn:Inside; [|lia]. eexists. apply (Reads _ _ _ _ _ _ m q i c to); trivial.
+    destruct (inside m q) eqn:Inside; [|lia]. eexists.
+    apply (Reads _ _ _ _ _ _ m q i c to (map (kept m q) c)); trivial; [|apply all_kept].
     apply no_slower_than_rendezvous, send_is_posted with c; trivial. apply Hstarted.
     apply (proj1 (paired _ Ht) q (Send c to)); [assumption|eauto using nth_error_In].
   Qed.
