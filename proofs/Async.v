@@ -123,7 +123,8 @@ Section Moves.
       (is_copy a = false -> receives_done_before m r i) ->
       channel m (peer a) r (receive_number P (peer a) r (ended m r) i) = Some values ->
       move m (Machine (ended m) (inside m) (tick (done m) r i) (kept m)
-                (set (memory m) r (fun c => landed before op a r values c (memory m r c))) (channel m))
+                (set (memory m) r (fun c => landed before op a r values c (memory m r c)))
+                (channel m))
   | Ends r : 0 <= r < N -> inside m r = true ->
       (forall i, (i < length (its_step m r))%nat -> done m r i = true) ->
       move m (Machine (set (ended m) r (S (ended m r))) (set (inside m) r false) (done m)

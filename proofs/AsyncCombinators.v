@@ -71,7 +71,8 @@ Lemma race_free_renamed (f : action -> action) s :
   race_free s -> race_free (map f s).
 Proof.
   intros Kind Apart. rewrite !race_free_pairwise. intros H earlier a later E Ca.
-  apply map_eq_app in E as (s1 & s2 & -> & <- & E). apply map_eq_cons in E as (a' & s3 & -> & <- & _).
+  apply map_eq_app in E as (s1 & s2 & -> & <- & E).
+  apply map_eq_cons in E as (a' & s3 & -> & <- & _).
   rewrite (proj1 (Kind a')) in Ca. destruct (H s1 a' s3 eq_refl Ca) as [Hs Hr].
   split; intros b Hb Sb; apply in_map_iff in Hb as (b' & <- & Hb');
     rewrite (proj2 (Kind b')) in Sb; apply Apart; auto.

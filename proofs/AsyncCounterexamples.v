@@ -37,17 +37,20 @@ Section NaiveRing.
   Definition all_in_their_send (m : machine A) : Prop :=
     forall r, 0 <= r < N -> ended m r = O /\ (inside m r = true -> done m r O = false).
 
-  Lemma nobody_ends k m : reaches before op N naive 2 (rendezvous naive) st k m -> all_in_their_send m.
+  Lemma nobody_ends k m : reaches before op N naive 2 (rendezvous naive) st k m ->
+    all_in_their_send m.
   Proof.
     induction 1 as [|k m m' _ IH Hm]; [now split|].
-    destruct Hm as [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
+    destruct Hm as
+      [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
     - intros q Hq. destruct (IH q Hq) as [E D]. split; [exact E|]. cbn [inside done].
       unfold set. destruct (q =? r); easy.
     - exfalso. destruct (IH q Hq) as [E _]. unfold its_step in Hc. rewrite E in Hc, Hp.
       destruct i as [|[|i]]; try discriminate. injection Hc as _ <-.
       unfold rendezvous, buffered, started in Hp.
       assert (Hto : 0 <= (q + 1) mod N < N) by modlia.
-      destruct (IH _ Hto) as [E' _]. rewrite E' in Hp. destruct (inside m ((q + 1) mod N)); cbn in Hp; lia.
+      destruct (IH _ Hto) as [E' _]. rewrite E' in Hp.
+      destruct (inside m ((q + 1) mod N)); cbn in Hp; lia.
     - exfalso. destruct (IH r Hr) as [E _]. unfold its_step in Ha. rewrite E in Ha.
       destruct i as [|[|i]]; try discriminate. now injection Ha as <-.
     - exfalso. destruct (IH r Hr) as [E D]. rewrite (Hall O) in D; [now discriminate D|].

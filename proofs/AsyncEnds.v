@@ -18,7 +18,8 @@ Lemma count_all (d : nat -> bool) l :
   (forall i, (i < l)%nat -> d i = true) -> length (filter d (seq 0 l)) = l.
 Proof.
   intros H. rewrite <- (seq_length l 0) at 2. f_equal.
-  assert (G : forall i, In i (seq 0 l) -> d i = true) by (intros i Hi; apply in_seq in Hi; apply H; lia).
+  assert (G : forall i, In i (seq 0 l) -> d i = true)
+    by (intros i Hi; apply in_seq in Hi; apply H; lia).
   induction (seq 0 l) as [|i s IH]; [reflexivity|]. cbn.
   rewrite G by now left. f_equal. apply IH. intros; apply G; now right.
 Qed.
@@ -35,7 +36,8 @@ Proof.
   intros Hi Hf. replace l with (i + S (l - S i))%nat by lia.
   rewrite seq_app, !filter_app, !app_length. cbn [seq filter Nat.add].
   rewrite tick_done, Hf. cbn [length].
-  assert (Same : forall s, (forall j, In j s -> j <> i) -> filter (tick f r i r) s = filter (f r) s).
+  assert (Same : forall s, (forall j, In j s -> j <> i) ->
+    filter (tick f r i r) s = filter (f r) s).
   { intros s Hs. apply filter_ext_in. intros j Hj. apply tick_else. auto. }
   rewrite !Same by (intros j Hj; apply in_seq in Hj; lia). lia.
 Qed.
@@ -57,7 +59,8 @@ Lemma list_sum_le {X} (f g : X -> nat) l : (forall x, In x l -> (f x <= g x)%nat
   (list_sum (map f l) <= list_sum (map g l))%nat.
 Proof.
   induction l as [|x l IH]; intros H; [easy|].
-  cbn [map]. rewrite !list_sum_cons. specialize (IH ltac:(intros; apply H; now right)). specialize (H x ltac:(now left)). lia.
+  cbn [map]. rewrite !list_sum_cons. specialize (IH ltac:(intros; apply H; now right)).
+  specialize (H x ltac:(now left)). lia.
 Qed.
 
 (** ** Work *)
@@ -68,7 +71,9 @@ Definition work_of (P : program) (t : nat) (r : Z) : nat :=
 Definition work (N : Z) (P : program) (n : nat) : nat := list_sum (map (work_of P n) (ranks N)).
 
 Lemma work_of_S P t r : work_of P (S t) r = (work_of P t r + S (S (length (round P t r))))%nat.
-Proof. unfold work_of. rewrite seq_S, map_app, list_sum_app. cbn [map list_sum fold_right Nat.add]. lia. Qed.
+Proof.
+  unfold work_of. rewrite seq_S, map_app, list_sum_app. cbn [map list_sum fold_right Nat.add]. lia.
+Qed.
 
 Lemma work_of_grows P t u r : (t <= u)%nat -> (work_of P t r <= work_of P u r)%nat.
 Proof. induction 1; [easy|]. rewrite work_of_S. lia. Qed.
@@ -101,7 +106,8 @@ Section Ends.
     intros j. now apply tick_else.
   Qed.
 
-  Lemma at_position (m : machine A) r i a : nth_error (step_of m r) i = Some a -> (i < length (step_of m r))%nat.
+  Lemma at_position (m : machine A) r i a : nth_error (step_of m r) i = Some a ->
+    (i < length (step_of m r))%nat.
   Proof. intros H. apply nth_error_Some. congruence. Qed.
 
   (** Every move is one rank's. *)

@@ -39,7 +39,8 @@ Section Result.
       memory m r c = half_done (done m r) (ended m r) r c;
     carries : forall q r k values, 0 <= q < N -> channel m q r k = Some values ->
       values = nth k (stream q r) [];
-    in_order : forall r i a, 0 <= r < N -> inside m r = true -> nth_error (step_of m r) i = Some a ->
+    in_order : forall r i a, 0 <= r < N -> inside m r = true ->
+      nth_error (step_of m r) i = Some a ->
       is_send a = false -> is_copy a = false -> done m r i = true -> receives_done_before P m r i
   }.
 
@@ -68,7 +69,8 @@ Section Result.
   Proof.
     intros I Hr In_ Hi Hv.
     assert (Found : forall x v, In x c -> may_find P m r x v -> v = after (ended m r) r x).
-    { intros x v Hx [-> | [Hn ->]]; [now apply (keeps m I)|now apply (sent_is_untouched m r i c to)]. }
+    { intros x v Hx [-> | [Hn ->]]; [now apply (keeps m I)|].
+      now apply (sent_is_untouched m r i c to). }
     clear Hi. induction Hv as [|x v c values Hx _ IH]; [reflexivity|]. cbn [map]. f_equal.
     - apply Found; [now left|assumption].
     - apply IH. intros; apply Found; [now right|assumption].
@@ -165,7 +167,8 @@ Section Result.
       + rewrite (holds m I) by assumption. assert (Ht := within m I r Hr Hi).
         assert (Hp : 0 <= peer a < N) by (eapply is_orderly; eauto using nth_error_In).
         apply (carries m I) in Hv; [|assumption].
-        rewrite (stream_received before op N P n st (proj1 is_orderly) r (ended m r) i a) in Hv by assumption.
+        rewrite (stream_received before op N P n st (proj1 is_orderly) r (ended m r) i a) in Hv
+          by assumption.
         apply nth_error_split in Ha as (s1 & s2 & E & <-). assert (E' := E).
         unfold its_step in E'. rewrite E', firstn_at in Hv. unfold half_done. rewrite E'.
         rewrite Hv. symmetry. apply partial_more; trivial; [apply tick_done| |].
