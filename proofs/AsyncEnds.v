@@ -6,9 +6,10 @@
     - [executions_end]: no execution makes more than [work N P n] moves.
     - [stuck_is_finished]: one that can make no further move has finished, after all of them.
     - [any_timing]: for an orderly program, it leaves everyone with what the synchronous run
-      ends with.  Any values, any operator, any transport that is no slower than rendezvous. *)
+      ends with.  Any values, any operator, any transport that is no slower than rendezvous.
+    - [any_timing_all_reduce]: so an orderly all-reduce leaves everyone with the sum. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Async AsyncResult Progress.
+From Refcoll Require Import Lists Schedule Collectives Async AsyncResult Progress.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -186,4 +187,16 @@ Theorem any_timing {A} before (op : A -> A -> A) N P n (may_read : transport A) 
 Proof.
   intros O R H Stuck r c Hr. apply (async_result before op N P n may_read st O k m r c H); trivial.
   now apply (stuck_is_finished before op N P n may_read st (proj1 O) R k m H).
+Qed.
+
+Theorem any_timing_all_reduce {A} (op : A -> A -> A) N C P n (may_read : transport A) st k m :
+  (forall a b c, op a (op b c) = op (op a b) c) -> (forall a b, op a b = op b a) ->
+  all_reduces N C P n -> orderly N P n ->
+  (forall m q r k, rendezvous P m q r k -> may_read m q r k) ->
+  reaches Z.ltb op N P n may_read st k m -> (forall m', ~ move Z.ltb op N P n may_read m m') ->
+  forall r c, 0 <= r < N -> 0 <= c < C -> memory m r c = sum_in_rank_order op st N c.
+Proof.
+  intros Assoc Comm H O R Reached Stuck r c Hr Hc.
+  rewrite (any_timing Z.ltb op N P n may_read st k m) by assumption.
+  now apply (all_reduce_is_sum op st Assoc Comm N C P n).
 Qed.
