@@ -8,6 +8,7 @@
     - [naive_ring_deadlocks]: under rendezvous no execution of the naive ring, on any number of
       ranks from 2 on, ever finishes: nobody even ends the first step.  Its messages pair up
       over the whole schedule, but not round by round.
+      [naive_ring_buffered_finishes]: with room for one message a channel it can finish.
     - [overwritten_goes_wrong]: its messages pair up in every round, and yet an execution
       finishes with another result than the synchronous run. *)
 From Coq Require Import ZArith List Bool Lia.
@@ -90,7 +91,7 @@ Proof. intros Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; reflexivity. Qed.
 (** One move more, whose conditions are seen by computing. *)
 Ltac by_computing := first
   [ lia | reflexivity | discriminate | unfold rendezvous, buffered; cbn; lia
-  | intros [|[|i]] Hi; [reflexivity|reflexivity|cbn in Hi; lia]
+  | intros [|[|i]] Hi; (reflexivity || (cbn in Hi; lia))
   | constructor; [right; split; [intros []|reflexivity]|constructor] ].
 Ltac then_ H next := eapply Moves in H; [|apply next; by_computing];
   cbn [ended inside done kept memory channel] in H.
@@ -110,5 +111,27 @@ Proof.
   then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
   then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).
   do 2 eexists. split; [exact H|]. split; [|now split].
+  intros r Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; now split.
+Qed.
+
+(** ** The naive ring again: two ranks, with room for one message *)
+
+Theorem naive_ring_buffered_finishes (st : state Z) : exists k m,
+  reaches Z.ltb Z.add 2 (naive 2) 2 (buffered (naive 2) 1) st k m /\ finished 2 2 m.
+Proof.
+  assert (H := Begins Z.ltb Z.add 2 (naive 2) 2 (buffered (naive 2) 1) st). unfold start in H.
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 1).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 0 0 [0] 1 [st 0 0]).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 1 0 [0] 0 [st 1 0]).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 1).
+  then_ H uconstr:(Takes _ _ _ _ _ _ _ 0 0 (Copy [0] 1) [st 1 0]).
+  then_ H uconstr:(Takes _ _ _ _ _ _ _ 1 0 (Copy [0] 0) [st 0 0]).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).
+  do 2 eexists. split; [exact H|].
   intros r Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; now split.
 Qed.
