@@ -6,8 +6,8 @@
 
     [run_then]: what the whole does is what Q does to what P leaves.  The ranks' parts must be
     equally long: that is what [padded] is for. *)
-From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Columns.
+From Coq Require Import ZArith List Bool Permutation Lia.
+From Refcoll Require Import Lists Schedule Columns Traffic.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -35,14 +35,58 @@ Proof. intros H. unfold padded. rewrite app_length, repeat_length. lia. Qed.
 Lemma reverse_length into s : length (reverse into s) = length s.
 Proof. unfold reverse. now rewrite rev_length, map_length. Qed.
 
-Lemma round_padded s n t r P : P r = padded s n -> round P t r = nth t s IDLE.
+Lemma nth_padded s n t : nth t (padded s n) IDLE = nth t s IDLE.
 Proof.
-  intros E. unfold round. rewrite E. unfold padded.
-  destruct (Nat.lt_ge_cases t (length s)) as [H|H].
-  - now rewrite app_nth1.
-  - rewrite app_nth2, (nth_overflow s) by assumption.
-    destruct (nth_in_or_default (t - length s) (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) IDLE)
-      as [Hin|E']; [now apply repeat_spec in Hin|assumption].
+  unfold padded. destruct (Nat.lt_ge_cases t (length s)) as [H|H]; [now rewrite app_nth1|].
+  rewrite app_nth2, (nth_overflow s) by assumption.
+  destruct (nth_in_or_default (t - length s) (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) IDLE)
+    as [Hin|E']; [now apply repeat_spec in Hin|assumption].
+Qed.
+
+Lemma round_padded P n t r : round (fun q => padded (P q) n) t r = round P t r.
+Proof. apply nth_padded. Qed.
+
+(** Rounds that come after the end of every schedule change nothing. *)
+Lemma matches_beyond N P n m : ends_after N P n -> matches N P n -> matches N P m.
+Proof.
+  intros E M t _. destruct (Nat.lt_ge_cases t n) as [H|H]; [now apply M|].
+  apply round_matches_idle. intros r Hr. apply round_beyond. specialize (E r Hr). lia.
+Qed.
+
+Lemma run_beyond {A} before (op : A -> A -> A) N P n m st r c : 0 <= r < N -> (n <= m)%nat ->
+  ends_after N P n -> run_by before op P m st r c = run_by before op P n st r c.
+Proof.
+  intros Hr Hm E. induction Hm as [|m Hm IH]; [reflexivity|]. cbn [run_by].
+  rewrite round_idle; [exact IH|]. apply round_beyond. specialize (E r Hr). lia.
+Qed.
+
+(** ** Backwards *)
+
+(** What was received is sent, what was sent is received. *)
+Lemma reverse_sent len far into s : sent_where len far (reverse into s) = received_where len far s.
+Proof.
+  unfold sent_where, received_where, reverse. rewrite map_rev, map_map.
+  rewrite <- (zsum_perm _ _ (Permutation_rev _)). apply zsum_ext. intros each _.
+  unfold step_sends, step_receives. rewrite map_rev, map_map.
+  rewrite <- (zsum_perm _ _ (Permutation_rev _)). apply zsum_ext. intros a _.
+  unfold action_sends, action_receives. destruct a as [c p|c p|c p e], into; reflexivity.
+Qed.
+
+Lemma reverse_received len far into s :
+  received_where len far (reverse into s) = sent_where len far s.
+Proof.
+  unfold sent_where, received_where, reverse. rewrite map_rev, map_map.
+  rewrite <- (zsum_perm _ _ (Permutation_rev _)). apply zsum_ext. intros each _.
+  unfold step_sends, step_receives. rewrite map_rev, map_map.
+  rewrite <- (zsum_perm _ _ (Permutation_rev _)). apply zsum_ext. intros a _.
+  unfold action_sends, action_receives. destruct a as [c p|c p|c p e], into; reflexivity.
+Qed.
+
+Lemma nth_reverse into s t : (t < length s)%nat ->
+  nth t (reverse into s) IDLE = rev (map (turned into) (nth (length s - S t) s IDLE)).
+Proof.
+  intros H. unfold reverse. rewrite rev_nth, map_length by now rewrite map_length.
+  now rewrite (map_nth (fun each => rev (map (turned into) each)) s IDLE).
 Qed.
 
 (** ** One after another *)
