@@ -49,6 +49,10 @@ Section Columns.
   Lemma take_send c to r i incoming own : take (Send c to) r i incoming own = own.
   Proof. unfold take. apply fold_left_id. intros j v _. cbn. now destruct (j =? i). Qed.
 
+  (** What arrives at [here] from [source] is merged with [mine], by the order of ranks. *)
+  Definition hop (source here : Z) (arriving mine : A) : A :=
+    if before source here then op arriving mine else op mine arriving.
+
   Theorem round_column N P st r c : round_matches N P -> 0 <= r < N ->
     round_by before op P st r c =
     fold_left (fun own a => take a r c (st (peer a) c) own) (P r) (st r c).

@@ -12,7 +12,7 @@
       the bit, whether or not the operator commutes or associates.
     - [ring_all_reduces], [ring_reduce_scatters]: every rank is in it exactly once.
     Where the ring turns from rank N-1 to rank 0 the lower rank's own operand goes left of
-    what arrives ([hop]); for an operator that commutes, such as floating-point addition, this
+    what arrives ([Columns.hop]); for an operator that commutes, such as floating-point addition, this
     changes nothing: [ring_value_commutative]. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Collectives Combinators.
@@ -123,14 +123,10 @@ Section Ring.
   Section Results.
     Context {A : Type} (before : Z -> Z -> bool) (op : A -> A -> A).
 
-    (** What arrives at [here] from [left] is merged with [mine]. *)
-    Definition hop (left here : Z) (arriving mine : A) : A :=
-      if before left here then op arriving mine else op mine arriving.
-
     (** Chunk c after [hops] hops from rank c+1, where it starts: the k-th goes from c+k. *)
     Definition ring_value (x : state A) (c hops : Z) : A :=
-      fold_left (fun merged k => hop ((c + k) mod N) ((c + k + 1) mod N) merged
-                                     (x ((c + k + 1) mod N) c))
+      fold_left (fun merged k => hop before op ((c + k) mod N) ((c + k + 1) mod N) merged
+                                               (x ((c + k + 1) mod N) c))
                 (range 1 (hops + 1)) (x ((c + 1) mod N) c).
 
     (** Hops from rank c+1 to rank r. *)
