@@ -13,8 +13,6 @@ Open Scope Z_scope.
 
 (** ** Races *)
 
-Definition mem (i : Z) (l : list Z) : bool := existsb (Z.eqb i) l.
-
 (** No Copy of [todo] hits what is [sent], or what is [written] by then. *)
 Fixpoint no_race (sent written : list Z) (todo : step) : bool :=
   match todo with
@@ -24,13 +22,6 @@ Fixpoint no_race (sent written : list Z) (todo : step) : bool :=
       forallb (fun i => negb (mem i sent || mem i written)) c && no_race sent (written ++ c) rest
   | Reduce c _ _ :: rest => no_race sent (written ++ c) rest
   end.
-
-Lemma mem_In i l : mem i l = true <-> In i l.
-Proof.
-  unfold mem. rewrite existsb_exists. split.
-  - intros (x & Hx & E). apply Z.eqb_eq in E. now subst.
-  - intros H. exists i. now rewrite Z.eqb_refl.
-Qed.
 
 Lemma clear_of sent written c :
   forallb (fun i => negb (mem i sent || mem i written)) c = true <->

@@ -185,3 +185,14 @@ Qed.
 Lemma fold_left_map {X Y B} (f : B -> Y -> B) (g : X -> Y) l b :
   fold_left f (map g l) b = fold_left (fun b x => f b (g x)) l b.
 Proof. revert b; induction l as [|x l IH]; cbn; auto. Qed.
+
+(** ** Membership, as a test *)
+
+Definition mem (i : Z) (l : list Z) : bool := existsb (Z.eqb i) l.
+
+Lemma mem_In i l : mem i l = true <-> In i l.
+Proof.
+  unfold mem. rewrite existsb_exists. split.
+  - intros (x & Hx & E). apply Z.eqb_eq in E. now subst.
+  - intros H. exists i. now rewrite Z.eqb_refl.
+Qed.
