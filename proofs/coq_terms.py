@@ -53,7 +53,9 @@ BOUND = (
     Bound("Ring", "ring_all_gather rank {size}", "all_gather", "ring"),
     Bound("Ring", "ring_all_reduce rank {size}", "all_reduce", "ring"),
     Bound("Pairwise", "pairwise_reduce_scatter rank {size}", "reduce_scatter", "pairwise"),
-    Bound("AnySize", "recursive_doubling_all_reduce rank {size}", "all_reduce", "recursive_doubling"),
+    Bound(
+        "AnySize", "recursive_doubling_all_reduce rank {size}", "all_reduce", "recursive_doubling"
+    ),
     Bound("AnySize", "rabenseifner_all_reduce rank {size}", "all_reduce", "rabenseifner"),
     Bound("Tree", "binomial_broadcast rank {size}", "broadcast", "binomial"),
     Bound("Tree", "binomial_reduce rank {size}", "reduce", "binomial"),
@@ -137,8 +139,10 @@ def head(files: Iterable[str]) -> str:
     Numbers have names, n7 for 7: Coq reads a name ten times as fast as a numeral.
     """
     names = "".join(f"Definition n{i} := {i}.\n" for i in range(64))
-    return coq.required(["Lists", "Schedule", *files]) + names + (
-        "Definition everyone (P : program) (N : Z) : list schedule := map P (ranks N).\n"
+    return (
+        coq.required(["Lists", "Schedule", *files])
+        + names
+        + ("Definition everyone (P : program) (N : Z) : list schedule := map P (ranks N).\n")
     )
 
 
