@@ -29,6 +29,21 @@ Proof.
   destruct a as [c p|c p|c p e]; [discriminate| |]; cbn; now rewrite Z.eqb_refl.
 Qed.
 
+(** A walk over distinct chunks that acts on chunk [c] alone acts once, or not at all. *)
+Lemma pick_absent {A} (g : A -> A) c l v : ~ In c l ->
+  fold_left (fun v i => if i =? c then g v else v) l v = v.
+Proof.
+  intros H. apply fold_left_id. intros i w Hi. destruct (Z.eqb_spec i c) as [->|]; tauto.
+Qed.
+
+Lemma pick_present {A} (g : A -> A) c l v : NoDup l -> In c l ->
+  fold_left (fun v i => if i =? c then g v else v) l v = g v.
+Proof.
+  intros ND Hin. apply in_split in Hin as (l1 & l2 & ->). apply NoDup_remove_2 in ND.
+  rewrite in_app_iff in ND. rewrite fold_left_app. cbn [fold_left].
+  rewrite (pick_absent g c l1), Z.eqb_refl, pick_absent; tauto.
+Qed.
+
 Section Columns.
   Context {A : Type} (before : Z -> Z -> bool) (op : A -> A -> A).
 
@@ -65,19 +80,11 @@ Section Columns.
 
   (** An action on one chunk, or on chunks that differ, applies once or not at all. *)
   Lemma take_unnamed a r c incoming own : ~ In c (chunks a) -> take a r c incoming own = own.
-  Proof.
-    intros H. apply fold_left_id. intros i v Hi. destruct (Z.eqb_spec i c) as [->|]; tauto.
-  Qed.
+  Proof. apply pick_absent. Qed.
 
   Lemma take_named a r c incoming own : NoDup (chunks a) -> In c (chunks a) ->
     take a r c incoming own = receive before op a r incoming own.
-  Proof.
-    unfold take. generalize own. induction (chunks a) as [|i l IH]; intros v ND Hin; [easy|].
-    inversion ND as [|? ? Hni ND']; subst. cbn [fold_left]. destruct Hin as [->|Hin].
-    - rewrite Z.eqb_refl. apply fold_left_id.
-      intros j w Hj. destruct (Z.eqb_spec j c) as [->|]; [contradiction|reflexivity].
-    - destruct (Z.eqb_spec i c) as [->|]; [contradiction|]. now apply IH.
-  Qed.
+  Proof. apply (pick_present (receive before op a r incoming)). Qed.
 
   Lemma take_one a i r c incoming own : chunks a = [i] ->
     take a r c incoming own = if i =? c then receive before op a r incoming own else own.

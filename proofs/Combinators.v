@@ -60,6 +60,20 @@ Proof.
   rewrite round_idle; [exact IH|]. apply round_beyond. specialize (E r Hr). lia.
 Qed.
 
+Lemma padded_sent len far s n : sent_where len far (padded s n) = sent_where len far s.
+Proof.
+  unfold padded. rewrite sent_where_app.
+  enough (sent_where len far (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) = 0) by lia.
+  apply zsum_zero. intros each H. now apply repeat_spec in H as ->.
+Qed.
+
+Lemma padded_received len far s n : received_where len far (padded s n) = received_where len far s.
+Proof.
+  unfold padded. rewrite received_where_app.
+  enough (received_where len far (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) = 0) by lia.
+  apply zsum_zero. intros each H. now apply repeat_spec in H as ->.
+Qed.
+
 (** ** Backwards *)
 
 (** What was received is sent, what was sent is received. *)

@@ -18,20 +18,6 @@ Definition place_after_folding (rank size : Z) : option Z :=
   if 2 * extra <=? rank then Some (rank - extra)
   else if negb (rank mod 2 =? 0) then Some (rank / 2) else None.
 
-Lemma padded_sent len far s n : sent_where len far (padded s n) = sent_where len far s.
-Proof.
-  unfold padded. rewrite sent_where_app.
-  enough (sent_where len far (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) = 0) by lia.
-  apply zsum_zero. intros each H. now apply repeat_spec in H as ->.
-Qed.
-
-Lemma padded_received len far s n : received_where len far (padded s n) = received_where len far s.
-Proof.
-  unfold padded. rewrite received_where_app.
-  enough (received_where len far (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) = 0) by lia.
-  apply zsum_zero. intros each H. now apply repeat_spec in H as ->.
-Qed.
-
 Section FoldedTraffic.
   Variable N : Z.
   Hypothesis HN : 0 < N.

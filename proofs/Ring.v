@@ -129,6 +129,13 @@ Section Ring.
                                                (x ((c + k + 1) mod N) c))
                 (range 1 (hops + 1)) (x ((c + 1) mod N) c).
 
+    Lemma ring_value_ext x y c hops : (forall q, 0 <= q < N -> x q c = y q c) ->
+      ring_value x c hops = ring_value y c hops.
+    Proof.
+      intros E. unfold ring_value. rewrite E by now apply Z.mod_pos_bound.
+      apply fold_left_ext. intros k v _. now rewrite E by now apply Z.mod_pos_bound.
+    Qed.
+
     (** Hops from rank c+1 to rank r. *)
     Definition hops_to (r c : Z) : Z := (r - c - 1) mod N.
 

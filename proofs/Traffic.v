@@ -64,7 +64,27 @@ Section Traffic.
   Lemma volume_range_split a m b : a <= m <= b ->
     volume (range a b) = volume (range a m) + volume (range m b).
   Proof. intros H. now rewrite (range_split a m b), volume_app. Qed.
+  Lemma sent_nowhere s : sent_where (fun _ => false) s = 0.
+  Proof.
+    apply zsum_zero. intros each _. apply zsum_zero. intros a _.
+    unfold action_sends. now rewrite andb_false_r.
+  Qed.
+
+  Lemma received_nowhere s : received_where (fun _ => false) s = 0.
+  Proof.
+    apply zsum_zero. intros each _. apply zsum_zero. intros a _.
+    unfold action_receives. now rewrite andb_false_r.
+  Qed.
 End Traffic.
+
+(** Only the lengths of existing chunks matter. *)
+Lemma volume_ext len len' cs : (forall c, In c cs -> len c = len' c) ->
+  volume len cs = volume len' cs.
+Proof. apply zsum_ext. Qed.
+
+Lemma total_ext len len' C : (forall c, 0 <= c < C -> len c = len' c) ->
+  total len C = total len' C.
+Proof. intros H. apply volume_ext. intros c Hc. now apply H, in_ranks. Qed.
 
 (** ** Steps and messages *)
 
