@@ -24,7 +24,7 @@
     - no Copy hits a chunk that the step sends, or received before ([race_free]: "race").
     It is decided by computation: [orderly_by_computation]. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule.
+From Refcoll Require Import Lists Schedule Landing.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -105,11 +105,6 @@ Section Moves.
   Definition found (m : machine A) (q c : Z) : A :=
     if in_dec Z.eq_dec c (reduced_chunks (its_step m q)) then kept m q c else memory m q c.
 
-  (** What receive [a] makes of chunk [c], when the message holds [values]. *)
-  Definition landed (a : action) (r : Z) (values : list A) (c : Z) (own : A) : A :=
-    fold_left (fun v each => if fst each =? c then receive before op a r (snd each) v else v)
-              (combine (chunks a) values) own.
-
   Definition receives_done_before (m : machine A) (r : Z) (i : nat) : Prop :=
     forall j b, (j < i)%nat -> nth_error (its_step m r) j = Some b -> is_send b = false ->
     done m r j = true.
@@ -129,7 +124,7 @@ Section Moves.
       (is_copy a = false -> receives_done_before m r i) ->
       channel m (peer a) r (receive_number P (peer a) r (ended m r) i) = Some values ->
       move m (Machine (ended m) (inside m) (tick (done m) r i) (kept m)
-                (set (memory m) r (fun c => landed a r values c (memory m r c))) (channel m))
+                (set (memory m) r (fun c => landed before op a r values c (memory m r c))) (channel m))
   | Ends r : 0 <= r < N -> inside m r = true ->
       (forall i, (i < length (its_step m r))%nat -> done m r i = true) ->
       move m (Machine (set (ended m) r (S (ended m r))) (set (inside m) r false) (done m)

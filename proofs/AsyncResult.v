@@ -12,7 +12,7 @@
     - [async_result]: when all have finished, all hold what the synchronous run ends with.
     That an execution does finish is in Progress.v. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Async AsyncSteps.
+From Refcoll Require Import Lists Schedule Landing Async AsyncSteps.
 Import ListNotations.
 Open Scope Z_scope.
 

@@ -8,38 +8,9 @@
     the receives before it write; with all receives done it is the round ([partial_all]).
     [stream q r]: what q sends to r in the synchronous run, message by message. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Async.
+From Refcoll Require Import Lists Schedule Landing Async.
 Import ListNotations.
 Open Scope Z_scope.
-
-(** ** One message, one chunk *)
-
-Section Landing.
-  Context {A : Type} (before : Z -> Z -> bool) (op : A -> A -> A).
-
-  Lemma landed_elsewhere a r values c own : ~ In c (chunks a) ->
-    landed before op a r values c own = own.
-  Proof.
-    intros H. apply fold_left_id. intros [i x] v Hi. cbn.
-    destruct (Z.eqb_spec i c) as [->|]; [|reflexivity].
-    now apply in_combine_l in Hi.
-  Qed.
-
-  Lemma combine_map_right {X Y Z} (f : Y -> Z) (l : list X) (l' : list Y) :
-    combine l (map f l') = map (fun p => (fst p, f (snd p))) (combine l l').
-  Proof. revert l'. induction l as [|x l IH]; intros [|y l']; cbn; now rewrite ?IH. Qed.
-
-  (** What a message does in a round, chunk by chunk. *)
-  Lemma arrive_landed st r memory a theirs c :
-    arrive before op st r memory (a, theirs) c =
-    landed before op a r (map (st (peer a)) theirs) c (memory c).
-  Proof.
-    unfold arrive, landed. rewrite combine_map_right, fold_left_map. revert memory.
-    induction (combine (chunks a) theirs) as [|[i j] l IH]; intros memory; [reflexivity|].
-    cbn [fold_left fst snd]. rewrite IH. unfold write.
-    rewrite Z.eqb_sym. destruct (Z.eqb_spec i c) as [->|]; reflexivity.
-  Qed.
-End Landing.
 
 (** ** Positions in a step *)
 
