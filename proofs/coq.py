@@ -56,7 +56,7 @@ def accepted(text: str) -> str:
         try:
             return _run(["coqc", "-q", "-Q", str(PROOFS), "Refcoll", str(path)])
         except CoqError as error:
-            raise CoqError(f"{_sentence(text, str(error))}\n{str(error):.2000}") from None
+            raise CoqError(f"{_sentence(text, str(error))}\n{error!s:.2000}") from None
 
 
 def computed(head: str, terms: Iterable[str]) -> list[str]:

@@ -26,13 +26,13 @@ _LONGEST = 1_000
 
 def schedules(which: Sequence[Instance]) -> list[str]:
     """Coq's schedules."""
-    return _computed(which, lambda each: f"everyone {each.program} {each.size}")
+    return _computed(which, lambda each: f"everyone {each.coq_program} {each.size}")
 
 
 def contributors(which: Sequence[Instance]) -> list[str]:
     """What Coq's run leaves on every rank in every chunk."""
     return _computed(
-        which, lambda each: f"contributions_table {each.size} {each.chunks} {each.program}"
+        which, lambda each: f"contributions_table {each.size} {each.program.chunks} {each.coq_program}"
     )
 
 

@@ -22,11 +22,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import coq
-
-from refcoll import Copy, Send, algorithms, count, program
+from refcoll import Copy, Program, Send, algorithms, count, node_shape, program
 from refcoll.algorithms.declaration import Algorithm
 from refcoll.chunks import Layout
 from refcoll.schedule import Action, Reduce, Schedule, indices
+from refcoll.topology import Nodes
 
 SIZES = range(1, 25)
 
@@ -53,52 +53,69 @@ BOUND = (
     Bound("Ring", "ring_all_gather rank {size}", "all_gather", "ring"),
     Bound("Ring", "ring_all_reduce rank {size}", "all_reduce", "ring"),
     Bound("Pairwise", "pairwise_reduce_scatter rank {size}", "reduce_scatter", "pairwise"),
-    Bound(
-        "AnySize", "recursive_doubling_all_reduce rank {size}", "all_reduce", "recursive_doubling"
-    ),
+    Bound("AnySize", "recursive_doubling_all_reduce rank {size}", "all_reduce", "recursive_doubling"),
     Bound("AnySize", "rabenseifner_all_reduce rank {size}", "all_reduce", "rabenseifner"),
     Bound("Tree", "binomial_broadcast rank {size}", "broadcast", "binomial"),
     Bound("Tree", "binomial_reduce rank {size}", "reduce", "binomial"),
     Bound("Tree", "binomial_all_reduce rank {size}", "all_reduce", "binomial"),
+    Bound("Rails", "rails_all_reduce rank {nodes}", "all_reduce", "hierarchical_rails"),
 )
+SHAPES: tuple[Nodes, ...] = (
+    *map(node_shape, (
+        (1,), (2,), (1, 1), (1, 2), (2, 1), (3,), (1, 1, 1), (2, 2), (3, 2), (2, 3), (5, 1),
+        (4, 4), (1, 2, 3), (3, 3, 3), (2, 3, 4), (5, 1, 1, 2), (8, 8), (5, 7), (4,) * 6, (8,) * 3,
+    )),
+    ((0, 2, 4), (1, 3, 5)), ((5, 0), (3,), (1, 4, 2)), ((8, 1, 6), (0, 7), (4, 3, 5, 2)),
+)  # fmt: skip
+"""Nodes: equal and not, of one rank, and of ranks in no order."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A bound algorithm on so many ranks."""
+    """A bound algorithm on so many ranks, which lie on ``nodes`` if it asks for them."""
 
     bound: Bound
     size: int
+    nodes: Nodes | None = None
 
     @property
     def schedule(self) -> str:
         """Coq's schedule of a ``rank``: what the instance is called, too."""
-        return self.bound.schedule.format(size=self.size)
+        nodes = several(several(map(str, node)) for node in self.nodes or ())
+        return self.bound.schedule.format(size=self.size, nodes=nodes)
 
     @property
-    def program(self) -> str:
+    def coq_program(self) -> str:
         """Coq's program."""
         return f"(fun rank => {self.schedule})"
 
     @property
     def identifier(self) -> str:
         """A name for what Coq says of it."""
-        return re.sub(r"\W+", "_", self.schedule.replace(" rank", ""))
+        said = self.schedule.replace(" rank", "").replace("]; [", " and ")
+        return re.sub(r"\W+", "_", said).strip("_")
+
+    @property
+    def program(self) -> Program:
+        """refcoll's program."""
+        return program(self.bound.collective, self.bound.algorithm, self.size, nodes=self.nodes)
 
     def steps(self, algorithm: Algorithm | None = None) -> list[Schedule]:
         """What every rank does in Python, or would do by another ``algorithm``."""
         schedule = (algorithm or self.bound.declared).schedule
-        return [schedule(rank, self.size) for rank in range(self.size)]
-
-    @property
-    def chunks(self) -> int:
-        """How many chunks a rank's vector has."""
-        return self.bound.declared.chunks(self.size)
+        options = {"nodes": self.nodes} if self.nodes else {}
+        return [schedule(rank, self.size, **options) for rank in range(self.size)]
 
 
-def instances(sizes: Iterable[int] = SIZES) -> list[Instance]:
-    """All bound algorithms on all those numbers of ranks."""
-    return [Instance(bound, size) for bound in BOUND for size in sizes]
+def instances(sizes: range = SIZES, bounds: Iterable[Bound] = BOUND) -> list[Instance]:
+    """All bound algorithms on all those numbers of ranks, or on all nodes of so many ranks."""
+    shapes = [(size, nodes) for nodes in SHAPES if (size := sum(map(len, nodes))) in sizes]
+    flat = [(size, None) for size in sizes]
+    return [
+        Instance(bound, size, nodes)
+        for bound in bounds
+        for size, nodes in (shapes if "{nodes}" in bound.schedule else flat)
+    ]
 
 
 # ---- terms, spelled as Coq prints them -------------------------------------------------
@@ -164,7 +181,7 @@ def examples(which: Sequence[Instance]) -> Iterator[str]:
     """That each Coq definition computes to what Python does."""
     for each in which:
         term = named_numbers(program_term(each.steps()))
-        left = f"everyone {each.program} {each.size}"
+        left = f"everyone {each.coq_program} {each.size}"
         yield example(each.identifier, left, "list schedule", term)
 
 
@@ -186,8 +203,8 @@ def _lengths(chunks: int) -> Layout:
 
 def cost_term(each: Instance) -> str:
     """Per rank: steps, messages sent and received, elements sent and received."""
-    made = program(each.bound.collective, each.bound.algorithm, each.size)
-    ranks = count(made, _lengths(each.chunks)).ranks
+    made = each.program
+    ranks = count(made, _lengths(made.chunks)).ranks
     return several(
         f"({r.steps}, {r.messages_sent}, {r.messages_received}, {r.sent}, {r.received})%Z"
         for r in ranks
@@ -204,7 +221,7 @@ def costs_text(which: Sequence[Instance]) -> str:
     """That what Traffic.v counts is what refcoll counts, for chunks of unequal lengths."""
     used = sorted({"Traffic", *(each.bound.file for each in which)})
     return head(used) + _COSTS + "".join(
-        example(each.identifier, f"costs {each.program} {each.size}",
+        example(each.identifier, f"costs {each.coq_program} {each.size}",
                 "list (Z * Z * Z * Z * Z)", cost_term(each))
         for each in which
     )  # fmt: skip

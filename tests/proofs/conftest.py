@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 
-import coq
 import pytest
+
+import coq
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import threading
 
-import coq
 import numpy as np
 import pytest
-from coq_golden import SIZES_RUN, contributors, golden, kept
-from coq_terms import BOUND, Bound, Instance, instances, several
 
-from refcoll import Program, check, program, simulate, spawn, user_operator
+from coq_golden import SIZES_RUN, contributors, golden, kept
+from coq_terms import BOUND, Bound, instances, several
+from refcoll import Program, check, simulate, spawn, user_operator
 from refcoll.chunks import Layout
 from refcoll.interpreters.execute import Plan
 
@@ -57,14 +56,6 @@ class Lists:
         )
 
 
-def made_of(each: Instance) -> Program:
-    return program(each.bound.collective, each.bound.algorithm, each.size)
-
-
-def each_of(bound: Bound, sizes=SIZES_RUN):
-    return [each for each in instances(sizes) if each.bound == bound]
-
-
 def executed(made: Program, lists: Lists) -> list[np.ndarray]:
     """What every rank's vector holds after the program ran over the in-process transport."""
     inputs, layout = lists.inputs(made), Layout((1,) * made.chunks)
@@ -79,8 +70,8 @@ def executed(made: Program, lists: Lists) -> list[np.ndarray]:
 
 @bound
 def test_simulate_does_what_coq_does(bound: Bound):
-    for each in each_of(bound):
-        made, lists = made_of(each), Lists()
+    for each in instances(SIZES_RUN, [bound]):
+        made, lists = each.program, Lists()
         layout = Layout((1,) * made.chunks)
         held = lists.term(simulate(made, lists.inputs(made), lists.append, layout))
         assert kept(held) == golden("contributors.txt")[each.schedule], each.schedule
@@ -88,8 +79,8 @@ def test_simulate_does_what_coq_does(bound: Bound):
 
 @bound
 def test_execute_does_what_coq_does(bound: Bound):
-    for each in each_of(bound, range(1, 8)):
-        made, lists = made_of(each), Lists()
+    for each in instances(range(1, 8), [bound]):
+        made, lists = each.program, Lists()
         held = lists.term(executed(made, lists))
         assert kept(held) == golden("contributors.txt")[each.schedule], each.schedule
 
@@ -97,8 +88,8 @@ def test_execute_does_what_coq_does(bound: Bound):
 @bound
 def test_the_checker_sees_what_coq_sees(bound: Bound):
     """In all chunks that the collective asks for: others the checker may not look at."""
-    for each in each_of(bound, range(1, 8)):
-        made, lists = made_of(each), Lists()
+    for each in instances(range(1, 8), [bound]):
+        made, lists = each.program, Lists()
         ran = simulate(made, lists.inputs(made), lists.append, Layout((1,) * made.chunks))
         for rank, values in enumerate(check(made).values):
             for chunk, value in values.items():

@@ -9,10 +9,10 @@ from __future__ import annotations
 from types import ModuleType
 
 import pytest
-from coq_golden import golden, kept
-from coq_terms import instances, program_term
 from index_mutants import Mutant, built, mutants
 
+from coq_golden import golden, kept
+from coq_terms import instances, program_term
 from refcoll import schedule
 from refcoll.algorithms import declaration, recursive, reduce_scatter, ring, tree
 

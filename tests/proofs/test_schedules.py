@@ -6,12 +6,11 @@ has printed (proofs/golden).
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
 import coq
-import pytest
 from coq_golden import FOLDER, GOLDEN, golden, kept, lines
-from coq_terms import BOUND, Bound, Instance, costs_text, head, instances, program_term, text
+from coq_terms import BOUND, Bound, Instance, costs_text, instances, program_term, text
 
 TITLE = "{0.collective}-{0.algorithm}".format
 bound = pytest.mark.parametrize("bound", BOUND, ids=TITLE)
@@ -35,7 +34,7 @@ def test_coq_notices_one_index():
 @bound
 def test_python_does_what_coq_has_printed(bound: Bound):
     printed = golden("schedules.txt")
-    for each in (each for each in instances() if each.bound == bound):
+    for each in instances(bounds=[bound]):
         assert kept(program_term(each.steps())) == printed[each.schedule], each.schedule
 
 

@@ -56,9 +56,9 @@ def messages_fit(function: Callable) -> Lemmas:
     reached, send, receive = exchange(function, RANK, T)
     given = (*THERE, reached)
     for q in (send.to, receive.source):
-        yield Lemma("peers exist", z3.And(0 <= q, q < SIZE, q != RANK), given)
+        yield Lemma("peers exist", z3.And(q >= 0, q < SIZE, q != RANK), given)
     for chunk in (send.chunks, receive.chunks):
-        yield Lemma("chunks exist", z3.And(0 <= chunk, chunk < SIZE), given)
+        yield Lemma("chunks exist", z3.And(chunk >= 0, chunk < SIZE), given)
     _, _, there = exchange(function, send.to, T)
     met = z3.And(there.source == RANK, there.chunks == send.chunks)
     yield Lemma("the receiver receives it", met, given)
@@ -115,15 +115,15 @@ def doubling(function: Callable) -> Lemmas:
     names = {"_log2": lambda size: levels}
     ((reached, (send, receive), _),) = turns(function, rank, size, k, **names)
     ((_, (answer, _), _),) = turns(function, send.to, size, k, **names)
-    power = (0 <= levels, levels < 30, size == z3.BitVecVal(1, 32) << levels)
-    there = (*power, 0 <= rank, rank < size)
+    power = (levels >= 0, levels < 30, size == z3.BitVecVal(1, 32) << levels)
+    there = (*power, rank >= 0, rank < size)
     given = (*there, reached)
-    yield Lemma("partners exist", z3.And(0 <= send.to, send.to < size), given)
+    yield Lemma("partners exist", z3.And(send.to >= 0, send.to < size), given)
     yield Lemma("partners exchange", z3.And(receive.source == send.to, answer.to == rank), given)
     yield Lemma("of neighbouring blocks", send.to >> k == (rank >> k) ^ 1, given)
     yield Lemma("it merges", isinstance(receive, Reduce))
     yield Lemma("its only chunk", send.chunks == receive.chunks == 0)
-    yield Lemma("there are log2 N rounds", z3.And(0 <= k, k < levels) == reached, there)
+    yield Lemma("there are log2 N rounds", z3.And(k >= 0, k < levels) == reached, there)
 
 
 def binomial_broadcast(function: Callable) -> Lemmas:
@@ -137,7 +137,7 @@ def binomial_broadcast(function: Callable) -> Lemmas:
     given = (*THERE, DISTANCE >= 1, narrow == z3.If(wide < DISTANCE, wide, wide - DISTANCE))
     had, has = wide == 0, narrow == 0
     reached = z3.Or(*(turn.when for turn in here))
-    yield Lemma("there are L rounds", reached == z3.And(0 <= number, number < levels), given)
+    yield Lemma("there are L rounds", reached == z3.And(number >= 0, number < levels), given)
     for turn in here:
         path = (*given, turn.when)
         if not turn.step:
@@ -146,8 +146,8 @@ def binomial_broadcast(function: Callable) -> Lemmas:
         (action,) = turn.step
         other = peer(action)
         yield Lemma("its only chunk", action.chunks == 0)
-        yield Lemma("peers exist", z3.And(0 <= other, other < SIZE), path)
-        yield Lemma("the peer does the opposite", meets(action, there), (*path, OTHER == other))
+        yield Lemma("peers exist", z3.And(other >= 0, other < SIZE), path)
+        yield Lemma("the peer does the opposite", meets(action, there), (*path, other == OTHER))
         changes = had if isinstance(action, Send) else z3.And(z3.Not(had), has)
         yield Lemma("who has it sends, who has not receives", changes, path)
 
