@@ -60,6 +60,15 @@ Proof.
   replace (Z.to_nat (i + 1)) with (S (Z.to_nat i)) by lia. reflexivity.
 Qed.
 
+Lemma all_members group : map (member group) (ranks (size_of group)) = group.
+Proof.
+  unfold ranks, range, member, size_of. rewrite map_map, Z.sub_0_r, Nat2Z.id.
+  transitivity (map (fun k => nth k group 0) (seq 0 (length group)));
+    [apply map_ext; intros k; f_equal; lia|].
+  induction group as [|a l IH]; [reflexivity|]. cbn [length seq map nth].
+  f_equal. rewrite <- seq_shift, map_map. exact IH.
+Qed.
+
 Section Group.
   Variables (N : Z) (group : list Z) (core : Z -> Z -> schedule) (n : nat).
   Hypothesis distinct : NoDup group.

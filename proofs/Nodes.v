@@ -15,6 +15,8 @@ Open Scope Z_scope.
 Definition valid_nodes (N : Z) (nodes : list (list Z)) : Prop :=
   Permutation (concat nodes) (ranks N) /\ ~ In [] nodes.
 
+Definition node_count (nodes : list (list Z)) : Z := Z.of_nat (length nodes).
+
 (** [nodes[home(rank, nodes)]]. *)
 Definition node_of (nodes : list (list Z)) (rank : Z) : list Z :=
   match find (fun node => existsb (fun r => r =? rank) node) nodes with
@@ -62,6 +64,16 @@ Section Nodes.
       exfalso; apply (X r); try assumption; apply in_concat; eauto.
   Qed.
 
+  Lemma nodes_distinct : NoDup nodes.
+  Proof.
+    assert (D := all_distinct). assert (E := proj2 valid). revert D E. generalize nodes as l.
+    induction l as [|n l IH]; intros D E; [constructor|]. cbn [concat] in D.
+    apply NoDup_halves in D as (_ & D & X). constructor; [|apply IH; [assumption|]].
+    - intros H. destruct n as [|a n]; [apply E; now left|].
+      apply (X a (or_introl eq_refl)), in_concat. exists (a :: n). split; [assumption|now left].
+    - intros H. apply E. now right.
+  Qed.
+
   Lemma node_of_rank r : 0 <= r < N -> In (node_of nodes r) nodes /\ In r (node_of nodes r).
   Proof.
     intros Hr. destruct valid as [P _]. apply in_ranks in Hr.
@@ -84,6 +96,37 @@ Section Nodes.
   Proof.
     intros Hn. destruct valid as [_ H]. unfold size_of. destruct node; [contradiction|].
     cbn [length]. lia.
+  Qed.
+
+  Lemma kth_node k : 0 <= k < node_count nodes -> In (nth (Z.to_nat k) nodes []) nodes.
+  Proof. intros Hk. apply nth_In. unfold node_count in Hk. lia. Qed.
+
+  (** A node's number among the nodes. *)
+  Lemma node_number node : In node nodes ->
+    exists k, 0 <= k < node_count nodes /\ nth (Z.to_nat k) nodes [] = node.
+  Proof.
+    intros Hn. apply (In_nth _ _ []) in Hn as (k & Hk & E).
+    exists (Z.of_nat k). rewrite Nat2Z.id. unfold node_count. split; [lia|assumption].
+  Qed.
+
+  (** Node after node, their ranks are all ranks. *)
+  Lemma over_nodes {X} (f : list Z -> list X) (h : Z -> X) :
+    (forall node, In node nodes -> Permutation (f node) (map h node)) ->
+    Permutation (flat_map (fun k => f (nth (Z.to_nat k) nodes [])) (ranks (Z.of_nat (length nodes))))
+                (map h (ranks N)).
+  Proof.
+    intros H. assert (E : flat_map (fun k => f (nth (Z.to_nat k) nodes []))
+      (ranks (Z.of_nat (length nodes))) = flat_map f nodes).
+    { unfold ranks, range. rewrite Z.sub_0_r, Nat2Z.id, !flat_map_concat_map, map_map. f_equal.
+      transitivity (map (fun k => f (nth k nodes [])) (seq 0 (length nodes)));
+        [apply map_ext; intros k; do 2 f_equal; lia|]. clear.
+      induction nodes as [|a l IH]; [reflexivity|]. cbn [length seq map nth].
+      f_equal. rewrite <- seq_shift, map_map. exact IH. }
+    rewrite E. transitivity (map h (concat nodes)); [|now apply Permutation_map, valid].
+    clear E. revert H. generalize nodes as l.
+    induction l as [|node l IH]; intros H; [reflexivity|]. cbn [flat_map concat].
+    rewrite map_app. apply Permutation_app; [apply H; now left|].
+    apply IH. intros; apply H; now right.
   Qed.
 
   (** ** A schedule inside every node *)

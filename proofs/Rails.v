@@ -16,7 +16,6 @@ From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Tra
 Import ListNotations.
 Open Scope Z_scope.
 
-Definition node_count (nodes : list (list Z)) : Z := Z.of_nat (length nodes).
 Definition largest (nodes : list (list Z)) : Z := fold_right Z.max 0 (map size_of nodes).
 
 (** The all-reduce of one piece between its owners; nothing for other ranks. *)

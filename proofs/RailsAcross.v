@@ -32,9 +32,6 @@ Section Across.
     now rewrite (map_nth (fun node => member node (member (cuts nodes) piece * size_of node / unit nodes))).
   Qed.
 
-  Lemma kth_node k : 0 <= k < K -> In (nth (Z.to_nat k) nodes []) nodes.
-  Proof. intros Hk. apply nth_In. unfold K, node_count in Hk. lia. Qed.
-
   Lemma owner_of_node node piece : In node nodes -> 0 <= piece < pieces nodes ->
     In (member node (share_of nodes node piece)) node.
   Proof. intros Hn Hp. now apply member_in, (piece_in_share N nodes valid). Qed.

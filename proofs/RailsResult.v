@@ -91,20 +91,13 @@ Section RailsResult.
       - now apply (ring_parts_enough N nodes valid).
     Qed.
 
-    (** A node's place among the nodes. *)
-    Lemma node_number node : In node nodes -> exists k, 0 <= k < K /\ nth (Z.to_nat k) nodes [] = node.
-    Proof.
-      intros Hn. apply (In_nth _ _ []) in Hn as (k & Hk & E).
-      exists (Z.of_nat k). rewrite Nat2Z.id. unfold K, node_count. split; [lia|assumption].
-    Qed.
-
     Lemma across_result x node c : In node nodes -> 0 <= c < chunk_count ->
       run op (all_rails nodes) (across_rounds nodes)
         (run op (scatters nodes) (within_rounds nodes) x) (member node (chunk_share node c)) c =
       rails_value x c.
     Proof.
       intros Hn Hc. destruct (piece_of_chunk c Hc) as [Hp B].
-      destruct (node_number node Hn) as (k & Hk & E).
+      destruct (node_number nodes node Hn) as (k & Hk & E).
       rewrite <- E, <- chunk_owner by assumption.
       rewrite (all_rails_result N nodes HN valid) by assumption.
       unfold rails_value. apply ring_value_ext; [assumption|]. intros j Hj.
@@ -140,13 +133,7 @@ Section RailsResult.
   Proof.
     intros Hn Hc. unfold node_value. rewrite ring_value_all;
       [|now apply (node_size_positive N nodes valid)|now apply chunk_in_share].
-    assert (E : map (member node) (ranks (size_of node)) = node).
-    { unfold ranks, range, member, size_of. rewrite map_map, Z.sub_0_r, Nat2Z.id.
-      rewrite <- (map_id node) at 2. rewrite <- (map_ext (fun k => nth k node 0));
-        [|intros k; f_equal; lia].
-      clear. induction node as [|a l IH]; [reflexivity|]. cbn [length seq map nth].
-      f_equal. rewrite <- seq_shift, map_map. exact IH. }
-    rewrite <- E at 2. rewrite map_map. unfold own.
+    rewrite <- (all_members node) at 2. rewrite map_map. unfold own.
     induction (ranks (size_of node)) as [|j l IH]; [reflexivity|]. cbn [flat_map map app].
     now constructor.
   Qed.
@@ -156,22 +143,7 @@ Section RailsResult.
     intros r c Hr Hc. unfold contributions. rewrite rails_result by assumption.
     unfold rails_value. destruct (piece_of_chunk c Hc) as [_ B].
     rewrite ring_value_all by lia.
-    assert (G : forall l, (forall node, In node l -> In node nodes) ->
-      Permutation (flat_map (fun node => node_value (@app contribution) own node c) l)
-                  (map (fun q => (q, c)) (concat l))).
-    { induction l as [|node l IH]; intros Hl; [reflexivity|]. cbn [flat_map concat].
-      rewrite map_app. apply Permutation_app.
-      - apply node_value_everyone; [apply Hl; now left|assumption].
-      - apply IH. intros; apply Hl; now right. }
-    assert (E : flat_map (fun k => node_value (@app contribution) own (nth (Z.to_nat k) nodes []) c)
-                  (ranks K) = flat_map (fun node => node_value (@app contribution) own node c) nodes).
-    { unfold ranks, range, K, node_count. rewrite Z.sub_0_r, Nat2Z.id.
-      rewrite !flat_map_concat_map, map_map. f_equal.
-      transitivity (map (fun node => node_value (@app contribution) own node c)
-                      (map (fun k => nth k nodes []) (seq 0 (length nodes)))).
-      - rewrite map_map. apply map_ext. intros k. do 3 f_equal. lia.
-      - f_equal. clear. induction nodes as [|a l IH]; [reflexivity|]. cbn [length seq map nth].
-        f_equal. rewrite <- seq_shift, map_map. exact IH. }
-    rewrite E, (G nodes) by auto. unfold everyone. apply Permutation_map, valid.
+    apply (over_nodes N nodes valid (fun node => node_value (@app contribution) own node c)).
+    intros node Hn. now apply node_value_everyone.
   Qed.
 End RailsResult.

@@ -129,6 +129,32 @@ Section TreeResult.
       + rewrite IH by assumption. do 2 f_equal. lia.
   Qed.
 
+  (** Whatever the order of ranks, everyone is in it. *)
+  Lemma tree_value_all {X} before (x : Z -> list X) k : forall r, 0 <= r < N ->
+    Permutation (tree_value before (@app X) x r k)
+                (flat_map x (range r (Z.min (r + 2 ^ Z.of_nat k) N))).
+  Proof.
+    induction k as [|k IH]; intros r Hr.
+    - change (2 ^ Z.of_nat 0) with 1. rewrite Z.min_l, range_one by lia. cbn [flat_map tree_value].
+      now rewrite app_nil_r.
+    - cbn [tree_value]. rewrite Nat2Z.inj_succ, <- Z.add_1_r, two_pow_succ by lia.
+      assert (Hd := two_pow_pos (Z.of_nat k) ltac:(lia)). set (d := 2 ^ Z.of_nat k) in *.
+      destruct (Z.ltb_spec (r + d) N) as [H|H].
+      + rewrite (range_split r (r + d)), flat_map_app by lia.
+        replace (Z.min (r + 2 * d) N) with (Z.min (r + d + d) N) by lia.
+        assert (Mine := IH r Hr). rewrite (Z.min_l (r + d) N) in Mine by lia.
+        unfold hop. destruct (before (r + d) r); [rewrite Permutation_app_comm|];
+          (apply Permutation_app; [exact Mine|apply IH; lia]).
+      + rewrite IH by assumption. now replace (Z.min (r + 2 * d) N) with (Z.min (r + d) N) by lia.
+  Qed.
+
+  Lemma tree_value_ranks {X} before (x : Z -> list X) :
+    Permutation (tree_value before (@app X) x 0 L) (flat_map x (ranks N)).
+  Proof.
+    rewrite tree_value_all by lia. assert (H := levels_enough N HN). fold L in H.
+    now rewrite Z.min_r by lia.
+  Qed.
+
   Lemma tree_value_everyone c :
     tree_value Z.ltb (@app contribution) (fun q => own q c) 0 L = everyone N c.
   Proof.
