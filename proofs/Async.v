@@ -7,9 +7,9 @@
 
     A rank *starts* a step: all its sends and receives are posted together.  Then, one at a
     time, in whatever order it happens:
-    - the transport *reads* a send, that is, takes the chunks out of the sender's memory, as
-      they are at that moment, but for chunks that the step reduces into: what these held when
-      the step started has been kept;
+    - the transport *reads* a send, that is, takes the chunks out of the sender's memory: as
+      they are at that moment, or as they were when the step started, which is what it must
+      have kept of chunks that the step reduces into;
     - a receive *takes* its message, once that has been read: the k-th message from q to r is
       for r's k-th receive from q, counted over the whole schedule.  A Copy may land at any
       time; a Reduce waits for the receives that are written before it.
@@ -101,9 +101,9 @@ Section Moves.
   (** The step that rank [r] is in, or will start next. *)
   Definition its_step (m : machine A) (r : Z) : step := round P (ended m r) r.
 
-  (** What the transport finds in chunk [c] when it reads a send of rank [q]. *)
-  Definition found (m : machine A) (q c : Z) : A :=
-    if in_dec Z.eq_dec c (reduced_chunks (its_step m q)) then kept m q c else memory m q c.
+  (** What the transport may find for chunk [c] when it reads a send of rank [q]. *)
+  Definition may_find (m : machine A) (q c : Z) (value : A) : Prop :=
+    value = kept m q c \/ ~ In c (reduced_chunks (its_step m q)) /\ value = memory m q c.
 
   Definition receives_done_before (m : machine A) (r : Z) (i : nat) : Prop :=
     forall j b, (j < i)%nat -> nth_error (its_step m r) j = Some b -> is_send b = false ->
@@ -113,18 +113,18 @@ Section Moves.
   | Starts r : 0 <= r < N -> inside m r = false -> (ended m r < n)%nat ->
       move m (Machine (ended m) (set (inside m) r true) (set (done m) r (fun _ => false))
                 (set (kept m) r (memory m r)) (memory m) (channel m))
-  | Reads q i c to : 0 <= q < N -> inside m q = true ->
+  | Reads q i c to values : 0 <= q < N -> inside m q = true ->
       nth_error (its_step m q) i = Some (Send c to) -> done m q i = false ->
-      may_read m q to (send_number P q to (ended m q) i) ->
+      may_read m q to (send_number P q to (ended m q) i) -> Forall2 (may_find m q) c values ->
       move m (Machine (ended m) (inside m) (tick (done m) q i) (kept m) (memory m)
-                (put (channel m) q to (send_number P q to (ended m q) i)
-                     (map (found m q) c)))
+                (put (channel m) q to (send_number P q to (ended m q) i) values))
   | Takes r i a values : 0 <= r < N -> inside m r = true ->
       nth_error (its_step m r) i = Some a -> is_send a = false -> done m r i = false ->
       (is_copy a = false -> receives_done_before m r i) ->
       channel m (peer a) r (receive_number P (peer a) r (ended m r) i) = Some values ->
       move m (Machine (ended m) (inside m) (tick (done m) r i) (kept m)
-                (set (memory m) r (fun c => landed before op a r values c (memory m r c))) (channel m))
+                (set (memory m) r (fun c => landed before op a r values c (memory m r c)))
+                (channel m))
   | Ends r : 0 <= r < N -> inside m r = true ->
       (forall i, (i < length (its_step m r))%nat -> done m r i = true) ->
       move m (Machine (set (ended m) r (S (ended m r))) (set (inside m) r false) (done m)

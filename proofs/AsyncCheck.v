@@ -32,7 +32,8 @@ Proof.
   - rewrite <- !mem_In in H. destruct (mem i sent), (mem i written); tauto.
 Qed.
 
-Lemma received_chunks_app s s' : received_chunks (s ++ s') = received_chunks s ++ received_chunks s'.
+Lemma received_chunks_app s s' :
+  received_chunks (s ++ s') = received_chunks s ++ received_chunks s'.
 Proof. unfold received_chunks, chunks_where. now rewrite filter_app, flat_map_app. Qed.
 
 (** No Copy of [todo] hits what is sent, or received before, where [earlier] is done. *)
@@ -109,7 +110,8 @@ Lemma round_orderly_spec steps :
   round_orderly steps = true <-> round_pairs N P /\ forall r, 0 <= r < N -> race_free (P r).
 Proof.
   intros N P. unfold round_orderly. fold N P.
-  rewrite andb_true_iff, forallb_forall, forallb_ranks, (every_step steps (fun s => step_orderly N s = true)).
+  rewrite andb_true_iff, forallb_forall, forallb_ranks,
+    (every_step steps (fun s => step_orderly N s = true)).
   fold N. split.
   - intros [Hs Hn]. split; [split|].
     + intros r a Hr. specialize (Hs r Hr). apply step_orderly_spec in Hs as [Hs _]. apply Hs.

@@ -8,6 +8,7 @@
     - [naive_ring_deadlocks]: under rendezvous no execution of the naive ring, on any number of
       ranks from 2 on, ever finishes: nobody even ends the first step.  Its messages pair up
       over the whole schedule, but not round by round.
+      [naive_ring_buffered_finishes]: with room for one message a channel it can finish.
     - [overwritten_goes_wrong]: its messages pair up in every round, and yet an execution
       finishes with another result than the synchronous run. *)
 From Coq Require Import ZArith List Bool Lia.
@@ -37,17 +38,20 @@ Section NaiveRing.
   Definition all_in_their_send (m : machine A) : Prop :=
     forall r, 0 <= r < N -> ended m r = O /\ (inside m r = true -> done m r O = false).
 
-  Lemma nobody_ends k m : reaches before op N naive 2 (rendezvous naive) st k m -> all_in_their_send m.
+  Lemma nobody_ends k m : reaches before op N naive 2 (rendezvous naive) st k m ->
+    all_in_their_send m.
   Proof.
     induction 1 as [|k m m' _ IH Hm]; [now split|].
-    destruct Hm as [r Hr Hi Ht|q i c to Hq Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
+    destruct Hm as
+      [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
     - intros q Hq. destruct (IH q Hq) as [E D]. split; [exact E|]. cbn [inside done].
       unfold set. destruct (q =? r); easy.
     - exfalso. destruct (IH q Hq) as [E _]. unfold its_step in Hc. rewrite E in Hc, Hp.
       destruct i as [|[|i]]; try discriminate. injection Hc as _ <-.
       unfold rendezvous, buffered, started in Hp.
       assert (Hto : 0 <= (q + 1) mod N < N) by modlia.
-      destruct (IH _ Hto) as [E' _]. rewrite E' in Hp. destruct (inside m ((q + 1) mod N)); cbn in Hp; lia.
+      destruct (IH _ Hto) as [E' _]. rewrite E' in Hp.
+      destruct (inside m ((q + 1) mod N)); cbn in Hp; lia.
     - exfalso. destruct (IH r Hr) as [E _]. unfold its_step in Ha. rewrite E in Ha.
       destruct i as [|[|i]]; try discriminate. now injection Ha as <-.
     - exfalso. destruct (IH r Hr) as [E D]. rewrite (Hall O) in D; [now discriminate D|].
@@ -87,7 +91,8 @@ Proof. intros Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; reflexivity. Qed.
 (** One move more, whose conditions are seen by computing. *)
 Ltac by_computing := first
   [ lia | reflexivity | discriminate | unfold rendezvous, buffered; cbn; lia
-  | intros [|[|i]] Hi; [reflexivity|reflexivity|cbn in Hi; lia] ].
+  | intros [|[|i]] Hi; (reflexivity || (cbn in Hi; lia))
+  | constructor; [right; split; [intros []|reflexivity]|constructor] ].
 Ltac then_ H next := eapply Moves in H; [|apply next; by_computing];
   cbn [ended inside done kept memory channel] in H.
 
@@ -99,12 +104,34 @@ Proof.
   assert (H := Begins Z.ltb Z.add 2 overwritten 1 (rendezvous overwritten) st). unfold start in H.
   then_ H uconstr:(Starts _ _ _ _ _ _ _ 0).
   then_ H uconstr:(Starts _ _ _ _ _ _ _ 1).
-  then_ H uconstr:(Reads _ _ _ _ _ _ _ 1 0 [0] 0).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 1 0 [0] 0 [st 1 0]).
   then_ H uconstr:(Takes _ _ _ _ _ _ _ 0 1 (Copy [0] 1) [st 1 0]).
-  then_ H uconstr:(Reads _ _ _ _ _ _ _ 0 0 [0] 1).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 0 0 [0] 1 [st 1 0]).
   then_ H uconstr:(Takes _ _ _ _ _ _ _ 1 1 (Copy [0] 0) [st 1 0]).
   then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
   then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).
   do 2 eexists. split; [exact H|]. split; [|now split].
+  intros r Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; now split.
+Qed.
+
+(** ** The naive ring again: two ranks, with room for one message *)
+
+Theorem naive_ring_buffered_finishes (st : state Z) : exists k m,
+  reaches Z.ltb Z.add 2 (naive 2) 2 (buffered (naive 2) 1) st k m /\ finished 2 2 m.
+Proof.
+  assert (H := Begins Z.ltb Z.add 2 (naive 2) 2 (buffered (naive 2) 1) st). unfold start in H.
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 1).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 0 0 [0] 1 [st 0 0]).
+  then_ H uconstr:(Reads _ _ _ _ _ _ _ 1 0 [0] 0 [st 1 0]).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Starts _ _ _ _ _ _ _ 1).
+  then_ H uconstr:(Takes _ _ _ _ _ _ _ 0 0 (Copy [0] 1) [st 1 0]).
+  then_ H uconstr:(Takes _ _ _ _ _ _ _ 1 0 (Copy [0] 0) [st 0 0]).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 0).
+  then_ H uconstr:(Ends _ _ _ _ _ _ _ 1).
+  do 2 eexists. split; [exact H|].
   intros r Hr. assert (r = 0 \/ r = 1) as [-> | ->] by lia; now split.
 Qed.

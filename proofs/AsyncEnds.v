@@ -6,9 +6,10 @@
     - [executions_end]: no execution makes more than [work N P n] moves.
     - [stuck_is_finished]: one that can make no further move has finished, after all of them.
     - [any_timing]: for an orderly program, it leaves everyone with what the synchronous run
-      ends with.  Any values, any operator, any transport that is no slower than rendezvous. *)
+      ends with.  Any values, any operator, any transport that is no slower than rendezvous.
+    - [any_timing_all_reduce]: so an orderly all-reduce leaves everyone with the sum. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Async AsyncResult Progress.
+From Refcoll Require Import Lists Schedule Collectives Async AsyncResult Progress.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -18,7 +19,8 @@ Lemma count_all (d : nat -> bool) l :
   (forall i, (i < l)%nat -> d i = true) -> length (filter d (seq 0 l)) = l.
 Proof.
   intros H. rewrite <- (seq_length l 0) at 2. f_equal.
-  assert (G : forall i, In i (seq 0 l) -> d i = true) by (intros i Hi; apply in_seq in Hi; apply H; lia).
+  assert (G : forall i, In i (seq 0 l) -> d i = true)
+    by (intros i Hi; apply in_seq in Hi; apply H; lia).
   induction (seq 0 l) as [|i s IH]; [reflexivity|]. cbn.
   rewrite G by now left. f_equal. apply IH. intros; apply G; now right.
 Qed.
@@ -35,7 +37,8 @@ Proof.
   intros Hi Hf. replace l with (i + S (l - S i))%nat by lia.
   rewrite seq_app, !filter_app, !app_length. cbn [seq filter Nat.add].
   rewrite tick_done, Hf. cbn [length].
-  assert (Same : forall s, (forall j, In j s -> j <> i) -> filter (tick f r i r) s = filter (f r) s).
+  assert (Same : forall s, (forall j, In j s -> j <> i) ->
+    filter (tick f r i r) s = filter (f r) s).
   { intros s Hs. apply filter_ext_in. intros j Hj. apply tick_else. auto. }
   rewrite !Same by (intros j Hj; apply in_seq in Hj; lia). lia.
 Qed.
@@ -57,7 +60,8 @@ Lemma list_sum_le {X} (f g : X -> nat) l : (forall x, In x l -> (f x <= g x)%nat
   (list_sum (map f l) <= list_sum (map g l))%nat.
 Proof.
   induction l as [|x l IH]; intros H; [easy|].
-  cbn [map]. rewrite !list_sum_cons. specialize (IH ltac:(intros; apply H; now right)). specialize (H x ltac:(now left)). lia.
+  cbn [map]. rewrite !list_sum_cons. specialize (IH ltac:(intros; apply H; now right)).
+  specialize (H x ltac:(now left)). lia.
 Qed.
 
 (** ** Work *)
@@ -68,7 +72,9 @@ Definition work_of (P : program) (t : nat) (r : Z) : nat :=
 Definition work (N : Z) (P : program) (n : nat) : nat := list_sum (map (work_of P n) (ranks N)).
 
 Lemma work_of_S P t r : work_of P (S t) r = (work_of P t r + S (S (length (round P t r))))%nat.
-Proof. unfold work_of. rewrite seq_S, map_app, list_sum_app. cbn [map list_sum fold_right Nat.add]. lia. Qed.
+Proof.
+  unfold work_of. rewrite seq_S, map_app, list_sum_app. cbn [map list_sum fold_right Nat.add]. lia.
+Qed.
 
 Lemma work_of_grows P t u r : (t <= u)%nat -> (work_of P t r <= work_of P u r)%nat.
 Proof. induction 1; [easy|]. rewrite work_of_S. lia. Qed.
@@ -101,14 +107,15 @@ Section Ends.
     intros j. now apply tick_else.
   Qed.
 
-  Lemma at_position (m : machine A) r i a : nth_error (step_of m r) i = Some a -> (i < length (step_of m r))%nat.
+  Lemma at_position (m : machine A) r i a : nth_error (step_of m r) i = Some a ->
+    (i < length (step_of m r))%nat.
   Proof. intros H. apply nth_error_Some. congruence. Qed.
 
   (** Every move is one rank's. *)
   Lemma move_made m m' : move m m' -> exists r, 0 <= r < N /\
     made m' r = S (made m r) /\ forall q, q <> r -> made m' q = made m q.
   Proof.
-    intros [r Hr Hi Ht|r i c to Hr Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
+    intros [r Hr Hi Ht|r i c to v Hr Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
       exists r; (split; [assumption|]).
     - split; [|intros q Hq]; unfold made, its_step; cbn [ended inside done].
       + rewrite !set_same, Hi.
@@ -180,4 +187,16 @@ Theorem any_timing {A} before (op : A -> A -> A) N P n (may_read : transport A) 
 Proof.
   intros O R H Stuck r c Hr. apply (async_result before op N P n may_read st O k m r c H); trivial.
   now apply (stuck_is_finished before op N P n may_read st (proj1 O) R k m H).
+Qed.
+
+Theorem any_timing_all_reduce {A} (op : A -> A -> A) N C P n (may_read : transport A) st k m :
+  (forall a b c, op a (op b c) = op (op a b) c) -> (forall a b, op a b = op b a) ->
+  all_reduces N C P n -> orderly N P n ->
+  (forall m q r k, rendezvous P m q r k -> may_read m q r k) ->
+  reaches Z.ltb op N P n may_read st k m -> (forall m', ~ move Z.ltb op N P n may_read m m') ->
+  forall r c, 0 <= r < N -> 0 <= c < C -> memory m r c = sum_in_rank_order op st N c.
+Proof.
+  intros Assoc Comm H O R Reached Stuck r c Hr Hc.
+  rewrite (any_timing Z.ltb op N P n may_read st k m) by assumption.
+  now apply (all_reduce_is_sum op st Assoc Comm N C P n).
 Qed.

@@ -39,7 +39,8 @@ Section Result.
       memory m r c = half_done (done m r) (ended m r) r c;
     carries : forall q r k values, 0 <= q < N -> channel m q r k = Some values ->
       values = nth k (stream q r) [];
-    in_order : forall r i a, 0 <= r < N -> inside m r = true -> nth_error (step_of m r) i = Some a ->
+    in_order : forall r i a, 0 <= r < N -> inside m r = true ->
+      nth_error (step_of m r) i = Some a ->
       is_send a = false -> is_copy a = false -> done m r i = true -> receives_done_before P m r i
   }.
 
@@ -62,13 +63,17 @@ Section Result.
     - apply Hn, in_chunks_where. exists b. now rewrite Sb, Cb.
   Qed.
 
-  Lemma found_is_sent m r i c to : invariant m -> 0 <= r < N -> inside m r = true ->
-    nth_error (step_of m r) i = Some (Send c to) ->
-    map (found P m r) c = map (after (ended m r) r) c.
+  Lemma found_is_sent m r i c to values : invariant m -> 0 <= r < N -> inside m r = true ->
+    nth_error (step_of m r) i = Some (Send c to) -> Forall2 (may_find P m r) c values ->
+    values = map (after (ended m r) r) c.
   Proof.
-    intros I Hr In_ Hi. apply map_ext_in. intros x Hx. unfold found.
-    destruct in_dec as [_|Hn]; [now apply (keeps m I)|].
-    now apply (sent_is_untouched m r i c to).
+    intros I Hr In_ Hi Hv.
+    assert (Found : forall x v, In x c -> may_find P m r x v -> v = after (ended m r) r x).
+    { intros x v Hx [-> | [Hn ->]]; [now apply (keeps m I)|].
+      now apply (sent_is_untouched m r i c to). }
+    clear Hi. induction Hv as [|x v c values Hx _ IH]; [reflexivity|]. cbn [map]. f_equal.
+    - apply Found; [now left|assumption].
+    - apply IH. intros; apply Found; [now right|assumption].
   Qed.
 
   (** No receive that is done early names a chunk of one before it that is not. *)
@@ -125,21 +130,21 @@ Section Result.
     - now apply (Hr eq_refl eq_refl k b).
   Qed.
 
-  Lemma keeps_read m q i c to : invariant m -> 0 <= q < N -> inside m q = true ->
-    nth_error (step_of m q) i = Some (Send c to) ->
+  Lemma keeps_read m q i c to values : invariant m -> 0 <= q < N -> inside m q = true ->
+    nth_error (step_of m q) i = Some (Send c to) -> Forall2 (may_find P m q) c values ->
     invariant (Machine (ended m) (inside m) (tick (done m) q i) (kept m) (memory m)
-                 (put (channel m) q to (send_number P q to (ended m q) i) (map (found P m q) c))).
+                 (put (channel m) q to (send_number P q to (ended m q) i) values)).
   Proof.
-    intros I Hq Hi Hc. split; cbn [ended inside done kept memory channel].
+    intros I Hq Hi Hc Hv. split; cbn [ended inside done kept memory channel].
     - apply (within m I).
     - apply (between m I).
     - apply (keeps m I).
     - intros r x Hr Hir. rewrite (holds m I) by assumption. apply partial_same.
       intros j b Hb Sb. symmetry. apply tick_else. intros -> E. cbn in E. subst j.
       unfold its_step in Hc. rewrite Hc in Hb. injection Hb as <-. discriminate.
-    - intros q' r k values Hq' Hk. apply put_some in Hk as [(-> & -> & -> & ->)|Hk].
-      + rewrite (found_is_sent m q i c to), (stream_sent before op P n st q to _ i c); trivial.
-        now apply (within m I).
+    - intros q' r k got Hq' Hk. apply put_some in Hk as [(-> & -> & -> & ->)|Hk].
+      + rewrite (stream_sent before op P n st q to _ i c) by (trivial; now apply (within m I)).
+        now apply (found_is_sent m q i c to).
       + now apply (carries m I).
     - intros r j a Hr Hir Ha Sa Ca Hdj.
       refine (in_order_ticked m q i r j a I Hr Hir Ha Sa Ca _ Hdj).
@@ -162,7 +167,8 @@ Section Result.
       + rewrite (holds m I) by assumption. assert (Ht := within m I r Hr Hi).
         assert (Hp : 0 <= peer a < N) by (eapply is_orderly; eauto using nth_error_In).
         apply (carries m I) in Hv; [|assumption].
-        rewrite (stream_received before op N P n st (proj1 is_orderly) r (ended m r) i a) in Hv by assumption.
+        rewrite (stream_received before op N P n st (proj1 is_orderly) r (ended m r) i a) in Hv
+          by assumption.
         apply nth_error_split in Ha as (s1 & s2 & E & <-). assert (E' := E).
         unfold its_step in E'. rewrite E', firstn_at in Hv. unfold half_done. rewrite E'.
         rewrite Hv. symmetry. apply partial_more; trivial; [apply tick_done| |].
@@ -195,9 +201,9 @@ Section Result.
 
   Lemma move_keeps m m' : invariant m -> move before op N P n may_read m m' -> invariant m'.
   Proof.
-    intros I [r Hr Hi Ht|q i c to Hq Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
+    intros I [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall].
     - now apply keeps_start.
-    - now apply keeps_read.
+    - now apply keeps_read with c.
     - now apply keeps_take.
     - now apply keeps_end.
   Qed.

@@ -24,7 +24,8 @@ Lemma nth_send s i c to : nth_error s i = Some (Send c to) ->
   nth (length (sends_to to (firstn i s))) (sends_to to s) [] = c.
 Proof.
   intros H. apply nth_error_split in H as (s1 & s2 & -> & <-). rewrite firstn_at, sends_to_app.
-  cbn [sends_to]. rewrite Z.eqb_refl, app_length, app_nth2, Nat.sub_diag by lia. cbn. split; [lia|easy].
+  cbn [sends_to]. rewrite Z.eqb_refl, app_length, app_nth2, Nat.sub_diag by lia. cbn.
+  split; [lia|easy].
 Qed.
 
 Lemma receive_position s i a : nth_error s i = Some a -> is_send a = false ->
@@ -57,7 +58,8 @@ Section Partial.
     end.
 
   Lemma partial_app d todo later earlier own :
-    partial d earlier (todo ++ later) own = partial d (earlier ++ todo) later (partial d earlier todo own).
+    partial d earlier (todo ++ later) own =
+    partial d (earlier ++ todo) later (partial d earlier todo own).
   Proof.
     revert earlier own. induction todo as [|a todo IH]; intros earlier own; cbn [app partial].
     - now rewrite app_nil_r.
@@ -103,7 +105,8 @@ Section Partial.
   Proof.
     intros Hd. unfold round_by.
     enough (G : forall todo earlier m, P r = earlier ++ todo ->
-      partial d earlier todo (m c) = fold_left (arrive before op st r) (deliver P r earlier todo) m c)
+      partial d earlier todo (m c) =
+      fold_left (arrive before op st r) (deliver P r earlier todo) m c)
       by now apply G.
     induction todo as [|a todo IH]; intros earlier m E; [reflexivity|].
     cbn [partial deliver]. rewrite Hd by (rewrite E, app_length; cbn; lia).
@@ -153,7 +156,8 @@ Section Streams.
     intros Ht Hj. unfold stream. replace n with (t + (n - t))%nat by lia.
     rewrite seq_app, flat_map_app.
     assert (L : length (flat_map (round_stream q r) (seq 0 t)) = sends_before P q r t).
-    { clear Ht Hj. induction t as [|t IH]; [reflexivity|]. rewrite seq_S, flat_map_app, app_length, IH.
+    { clear Ht Hj. induction t as [|t IH]; [reflexivity|].
+      rewrite seq_S, flat_map_app, app_length, IH.
       cbn. unfold round_stream at 1. now rewrite app_nil_r, map_length. }
     rewrite app_nth2, L by lia. replace (_ + j - _)%nat with j by lia.
     replace (n - t)%nat with (S (n - S t)) by lia. cbn [seq flat_map Nat.add].

@@ -20,7 +20,8 @@ Lemma some_share N (f : Z -> Z) least : 0 < N -> least <= zsum (map f (ranks N))
   exists r, 0 <= r < N /\ least <= N * f r.
 Proof.
   intros HN H. destruct (existsb (fun r => least <=? N * f r) (ranks N)) eqn:E.
-  - apply existsb_exists in E as (r & Hr & E). exists r. rewrite in_ranks in Hr. split; [assumption|lia].
+  - apply existsb_exists in E as (r & Hr & E). exists r. rewrite in_ranks in Hr.
+    split; [assumption|lia].
   - exfalso. assert (Low : forall r, In r (ranks N) -> N * f r <= least - 1).
     { intros r Hr. apply Z.nlt_ge. intros Hlt. enough (true = false) by discriminate.
       rewrite <- E. symmetry. apply existsb_exists. exists r. split; [assumption|lia]. }
@@ -84,7 +85,8 @@ Section Traffic.
   Lemma hops_are_moved data a : NoDup data ->
     zsum (map (fun u => weight u * Z.of_nat (length (hops a u))) data) <= moved a.
   Proof.
-    intros ND. unfold moved, hops. induction (all_transfers a) as [|t l IH]; [rewrite zsum_zero; intros; cbn; lia|].
+    intros ND. unfold moved, hops. induction (all_transfers a) as [|t l IH];
+      [rewrite zsum_zero; intros; cbn; lia|].
     cbn [map]. rewrite zsum_cons. etransitivity; [|apply Zplus_le_compat_l, IH].
     assert (One : zsum (map (fun u => if remote t && mem u (units t) then weight u else 0) data)
                   <= load t).

@@ -35,7 +35,8 @@ Lemma sum_to (f : list Z -> Z) r s :
   zsum (map (fun a => if is_send a && (peer a =? r) then f (chunks a) else 0) s) =
   zsum (map f (sends_to r s)).
 Proof.
-  induction s as [|[c p|c p|c p e] s IH]; [reflexivity| | |]; cbn [map is_send peer chunks sends_to andb];
+  induction s as [|[c p|c p|c p e] s IH]; [reflexivity| | |];
+    cbn [map is_send peer chunks sends_to andb];
     rewrite zsum_cons, IH; try destruct (p =? r); cbn [map]; rewrite ?zsum_cons; lia.
 Qed.
 
@@ -43,7 +44,8 @@ Lemma sum_from (f : list Z -> Z) q s :
   zsum (map (fun a => if is_send a then 0 else if peer a =? q then f (chunks a) else 0) s) =
   zsum (map f (receives_from q s)).
 Proof.
-  induction s as [|[c p|c p|c p e] s IH]; [reflexivity| | |]; cbn [map is_send peer chunks receives_from];
+  induction s as [|[c p|c p|c p e] s IH]; [reflexivity| | |];
+    cbn [map is_send peer chunks receives_from];
     rewrite zsum_cons, IH; try destruct (p =? q); cbn [map]; rewrite ?zsum_cons; lia.
 Qed.
 
@@ -159,7 +161,9 @@ Section Costs.
   Qed.
 
   Lemma model_among : among N model.
-  Proof. intros t H. apply in_model in H as (k & Hk & Ht). now apply phase_among in Ht; [|apply it_fits]. Qed.
+  Proof.
+    intros t H. apply in_model in H as (k & Hk & Ht). now apply phase_among in Ht; [|apply it_fits].
+  Qed.
 
   Variable len : Z -> Z.
   Hypothesis areas_alike : forall i, len (unit_of i) = len i.
@@ -187,7 +191,8 @@ Section Costs.
         [apply it_fits; lia|assumption]|].
       apply zsum_ext. intros a _. unfold action_sends. now rewrite price_is_volume.
     - apply (first_rounds n (step_sends len (others r))); [reflexivity|].
-      intros s. apply sum_pos. intros a. unfold action_sends. destruct (_ && _); [apply volume_pos|lia].
+      intros s. apply sum_pos. intros a. unfold action_sends.
+      destruct (_ && _); [apply volume_pos|lia].
   Qed.
 
   Theorem taken_is_received r : 0 <= r < N -> taken len model r <= received len P r.
@@ -198,7 +203,8 @@ Section Costs.
       etransitivity; [now apply (taken_round (round P k) (fun us => zsum (map len us)) r)|].
       apply zsum_ext. intros a _. unfold action_receives. now rewrite price_is_volume.
     - apply (first_rounds n (step_receives len (others r))); [reflexivity|].
-      intros s. apply sum_pos. intros a. unfold action_receives. destruct (_ && _); [apply volume_pos|lia].
+      intros s. apply sum_pos. intros a. unfold action_receives.
+      destruct (_ && _); [apply volume_pos|lia].
   Qed.
 
   (** ** One message a step *)

@@ -124,7 +124,8 @@ Section Gossip.
       by (intros r Hr; apply knows_all_spec; auto).
     destruct (first_to_know_all es) as (earlier & e & later & -> & Before & After);
       [lia|apply somebody_spec; exists 0; split; [|apply All]; lia|].
-    apply somebody_spec in After as (k & Hk & Kall). assert (E := first_is_receiver _ _ _ Before Hk Kall).
+    apply somebody_spec in After as (k & Hk & Kall).
+    assert (E := first_is_receiver _ _ _ Before Hk Kall).
     assert (Sent : N - 1 <= Z.of_nat (length (earlier ++ [e]))).
     { apply (collecting N _ k). now apply knows_all_spec. }
     assert (Yet : N - 1 <= Z.of_nat (length later)).

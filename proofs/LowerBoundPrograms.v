@@ -54,7 +54,8 @@ Section Programs.
 
   Lemma first_state_input x q u : 0 <= u < C -> first_state C start x q u = x q u.
   Proof.
-    intros Hu. unfold first_state, unit_of, start. now rewrite Z.mod_small, Z.div_small by assumption.
+    intros Hu. unfold first_state, unit_of, start.
+    now rewrite Z.mod_small, Z.div_small by assumption.
   Qed.
 
   Lemma sum_in_order x u : 0 <= u < C ->
@@ -101,7 +102,8 @@ Section Programs.
   Proof.
     intros E H u Hu. apply in_ranks in Hu. split; [apply one_needs_itself|].
     intros r Hr x. rewrite outcome_is_run by assumption.
-    enough (Some (run Z.add P n (first_state C start x) r u) = Some (x u u)) as G by now injection G.
+    enough (Some (run Z.add P n (first_state C start x) r u) = Some (x u u)) as G
+      by now injection G.
     rewrite (run_value Z.add _ Z.add_assoc), H by lia. cbn.
     now rewrite first_state_input.
   Qed.
@@ -135,7 +137,8 @@ Section Programs.
   Lemma reduce_scatter_moved : C = N -> reduce_scatters N P n -> (N - 1) * S <= moved len model.
   Proof.
     intros E H.
-    apply (reduce_scatter_traffic N (ranks C) len model start result sum_of_all (fun u => u)); trivial.
+    apply (reduce_scatter_traffic N (ranks C) len model start result sum_of_all (fun u => u));
+      trivial.
     - apply range_NoDup.
     - now apply reduce_scatters_model.
   Qed.

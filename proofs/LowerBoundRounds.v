@@ -40,37 +40,46 @@ Section Rounds.
   Proof. unfold LowerBoundSchedules.model. now rewrite map_length, seq_length. Qed.
 
   (** Everyone knows of rank 0; rank 0 knows of everyone: each takes its rounds. *)
-  Lemma spread_rounds : (forall r, 0 <= r < N -> knows model 0 r 0 = true) -> Z.log2_up N <= Z.of_nat n.
+  Lemma spread_rounds : (forall r, 0 <= r < N -> knows model 0 r 0 = true) ->
+    Z.log2_up N <= Z.of_nat n.
   Proof.
     intros K. rewrite <- model_length. apply (one_send_phases N model 0 0); trivial; [lia| |].
     - apply phases_one_send.
     - intros t Ht. now apply model_among in Ht.
   Qed.
 
-  Lemma collect_rounds : (forall i, 0 <= i < N -> knows model 0 0 i = true) -> Z.log2_up N <= Z.of_nat n.
+  Lemma collect_rounds : (forall i, 0 <= i < N -> knows model 0 0 i = true) ->
+    Z.log2_up N <= Z.of_nat n.
   Proof.
     intros K. rewrite <- model_length. apply (one_receive_phases N model 0 0); trivial.
     apply phases_one_receive.
   Qed.
 
+  Lemma in_zero : In 0 (ranks C).
+  Proof. apply in_ranks. lia. Qed.
+
   Theorem all_reduce_rounds : all_reduces N C P n -> Z.log2_up N <= Z.of_nat n.
   Proof.
     intros H. apply spread_rounds. intros r Hr.
-    destruct (all_reduces_model N C P n HN HC it_fits H 0 ltac:(apply in_ranks; lia)) as [Needs Has].
-    apply (result_is_known start model 0 r result (sum_of_all N 0)); [now apply Has|apply Needs; lia].
+    destruct (all_reduces_model N C P n HN HC it_fits H 0 in_zero)
+      as [Needs Has].
+    apply (result_is_known start model 0 r result (sum_of_all N 0));
+      [now apply Has|apply Needs; lia].
   Qed.
 
   Theorem reduce_scatter_rounds : C = N -> reduce_scatters N P n -> Z.log2_up N <= Z.of_nat n.
   Proof.
     intros E H. apply collect_rounds. intros i Hi.
-    destruct (reduce_scatters_model N C P n HN HC it_fits E H 0 ltac:(apply in_ranks; lia)) as [Needs Has].
+    destruct (reduce_scatters_model N C P n HN HC it_fits E H 0 in_zero)
+      as [Needs Has].
     apply (result_is_known start model 0 0 result (sum_of_all N 0)); [exact Has|now apply Needs].
   Qed.
 
   Theorem all_gather_rounds : C = N -> all_gathers N P n -> Z.log2_up N <= Z.of_nat n.
   Proof.
     intros E H. apply spread_rounds. intros r Hr.
-    destruct (all_gathers_model N C P n HC it_fits E H 0 ltac:(apply in_ranks; lia)) as [Needs Has].
+    destruct (all_gathers_model N C P n HC it_fits E H 0 in_zero)
+      as [Needs Has].
     apply (result_is_known start model 0 r result (owners 0)); [now apply Has|exact Needs].
   Qed.
 
@@ -80,7 +89,8 @@ Section Rounds.
     intros H. apply spread_rounds. intros r Hr.
     apply (result_is_known start model 0 r result (fun g => g 0)); [|apply one_needs_itself].
     intros x. rewrite (outcome_is_run N C) by (trivial; lia).
-    enough (Some (run Z.add P n (first_state C start x) r 0) = Some (x 0 0)) as G by now injection G.
+    enough (Some (run Z.add P n (first_state C start x) r 0) = Some (x 0 0)) as G
+      by now injection G.
     rewrite (run_value Z.add _ Z.add_assoc), H by lia. cbn [value fold_right fst snd merge].
     now rewrite first_state_input by lia.
   Qed.

@@ -36,7 +36,8 @@ Section Fits.
     intros q r Hq Hr. now rewrite Hs.
   Qed.
 
-  Lemma deliver_fits P r : round_fits P -> 0 <= r < N -> forall each, In each (deliver P r [] (P r)) ->
+  Lemma deliver_fits P r : round_fits P -> 0 <= r < N ->
+    forall each, In each (deliver P r [] (P r)) ->
     In (fst each) (P r) /\ map unit_of (snd each) = map unit_of (chunks (fst each)).
   Proof.
     intros [Hp Hs] Hr. enough (G : forall todo earlier, P r = earlier ++ todo ->
@@ -84,7 +85,8 @@ Section Model.
     injection E as Exy E. destruct H as [H|H]; [now injection H as <- <-|now apply (IH l')].
   Qed.
 
-  Lemma index_of_unit area u : 0 <= u < C -> unit_of (area * C + u) = u /\ (area * C + u) / C = area.
+  Lemma index_of_unit area u : 0 <= u < C ->
+    unit_of (area * C + u) = u /\ (area * C + u) / C = area.
   Proof.
     intros Hu. unfold LowerBoundSchedules.unit_of. split.
     - rewrite Z.add_comm, Z.mod_add, Z.mod_small; lia.
@@ -147,7 +149,8 @@ Section Model.
   Proof.
     unfold outcome, model. revert r u area.
     enough (G : forall k, (k <= n)%nat -> alike (run_by before op P k (first_state x))
-      (fold_left play (map (fun t => phase_of (round P t)) (seq 0 k)) (fun r u => init r u (x r u))))
+      (fold_left play (map (fun t => phase_of (round P t)) (seq 0 k))
+                 (fun r u => init r u (x r u))))
       by now apply G.
     induction k as [|k IH]; intros Hk.
     - intros r u area Hr Hu. cbn. unfold first_state.

@@ -86,7 +86,8 @@ Section Steps.
   Proof.
     intros Hi. induction a as [|p a IH] using rev_ind; intros One Ranks.
     - apply (count_at_most _ _ [i]). intros r _ Hr. apply Z.eqb_eq in Hr. now left.
-    - unfold all_transfers in *. rewrite flat_map_app in Ranks. cbn in Ranks. rewrite app_nil_r in Ranks.
+    - unfold all_transfers in *. rewrite flat_map_app in Ranks. cbn in Ranks.
+      rewrite app_nil_r in Ranks.
       assert (IH' : (count (fun r => knows a u r i) N <= 2 ^ length a)%nat)
         by (apply IH; intros; [apply One|apply Ranks]; auto with datatypes).
       set (news := filter (fun t => knows a u (giver t) i) (filter remote (transfers p))).
@@ -115,7 +116,8 @@ Section Steps.
     - apply (count_at_most _ _ [r]). intros i _ Hi. apply Z.eqb_eq in Hi. now left.
     - assert (IH' : forall r, (count (knows a u r) N <= 2 ^ length a)%nat)
         by (apply IH; intros; apply One; auto with datatypes).
-      rewrite app_length. cbn [length]. rewrite Nat.add_1_r. cbn [Nat.pow Nat.mul]. rewrite Nat.add_0_r.
+      rewrite app_length. cbn [length]. rewrite Nat.add_1_r. cbn [Nat.pow Nat.mul].
+      rewrite Nat.add_0_r.
       assert (One' := One p ltac:(auto with datatypes) r).
       destruct (filter (fun t => remote t && (taker t =? r)) (transfers p)) as [|t [|]] eqn:E;
         [| |cbn in One'; lia].

@@ -1,15 +1,15 @@
 (** The ring, and halving and doubling, move as little as can be moved.
 
-        N ranks, S elements, equal chunks      busiest rank sends, receives    nothing can do with less:
-        ring all-reduce, any N                 2(N-1)/N S                      LowerBoundPrograms.v
-        Rabenseifner's all-reduce, N = 2^K     2(N-1)/N S
-        ring reduce-scatter, all-gather         (N-1)/N S
+        N ranks, S elements, equal chunks      every rank sends, receives
+        ring all-reduce, any N                 2(N-1)/N S        and LowerBoundPrograms.v:
+        Rabenseifner's all-reduce, N = 2^K     2(N-1)/N S        in any program some rank
+        ring reduce-scatter, all-gather         (N-1)/N S        does as much
 
     [busiest_least]: the program is of the kind in question (an all-reduce of S elements, say),
     so that there are such programs; and in every program of that kind some rank sends, and some
     rank receives, no less than any rank of this one.
-    Where chunks are of unequal lengths, the ring is best in the total that all ranks send:
-    [ring_all_reduce_least_total], and so are its halves. *)
+    Where chunks are of unequal lengths, the ring and its halves are best in what all ranks send
+    together: [ring_all_reduce_least_total], and the like. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Collectives Traffic Blocks Doubling.
 From Refcoll Require Import Ring RingOnce RingTraffic Halving Rabenseifner.
@@ -170,6 +170,17 @@ Section Ring.
     intros P' len' (n & (HC & Ha & Hp & E) & F & A).
     rewrite ring_reduce_scatter_total by assumption. destruct H as (_ & _ & _ & ->). rewrite <- E.
     now apply (reduce_scatter_total_sent N N P' n).
+  Qed.
+
+  Theorem ring_all_gather_least_total S len : cuts len S N ->
+    least_total N (all_gather N S) (gather N) len.
+  Proof.
+    intros H. split; [now apply gather_is_all_gather|].
+    intros P' len' (n & (HC & Ha & Hp & E) & F & A). destruct H as (_ & _ & _ & E').
+    rewrite (total_minus _ HN _ (fun r => len ((r + 1) mod N)) (total len N))
+      by (intros; now apply ring_all_gather_sent).
+    rewrite total_turned by lia.
+    etransitivity; [|now apply (all_gather_total_sent N N P' n)]. rewrite E, E'. lia.
   Qed.
 End Ring.
 

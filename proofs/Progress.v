@@ -44,7 +44,8 @@ Qed.
 Lemma furthest_behind (f : Z -> nat) N : 0 < N ->
   exists r, 0 <= r < N /\ forall q, 0 <= q < N -> (f r <= f q)%nat.
 Proof.
-  intros HN. enough (G : forall l, l <> [] -> exists r, In r l /\ forall q, In q l -> (f r <= f q)%nat).
+  intros HN. enough (G : forall l, l <> [] -> exists r, In r l /\ forall q, In q l ->
+    (f r <= f q)%nat).
   { destruct (G (ranks N)) as (r & Hr & H).
     - unfold ranks. now rewrite range_first.
     - exists r. rewrite in_ranks in Hr. split; [assumption|]. intros q Hq. now apply H, in_ranks. }
@@ -96,7 +97,7 @@ Section Progress.
   Lemma move_bookkeeping m m' : bookkeeping m -> move m m' -> bookkeeping m'.
   Proof.
     intros [HE HC]
-      [r Hr Hi Ht|q i c to Hq Hi Hc Hd Hp|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
+      [r Hr Hi Ht|q i c to v Hq Hi Hc Hd Hp Hf|r i a v Hr Hi Ha Sa Hd Hb Hv|r Hr Hi Hall];
       split; unfold has_sent, started in *; cbn [ended inside done channel].
     - intros q Hq. specialize (HE q Hq). unfold set. destruct (Z.eqb_spec q r) as [->|]; lia.
     - intros q t i c to Hq Hc [H|(-> & H & D)]; apply HC with c; auto. unfold set in H, D.
@@ -126,7 +127,8 @@ Section Progress.
   Lemma reached_bookkeeping k m : reaches k m -> bookkeeping m.
   Proof.
     induction 1; [|eapply move_bookkeeping; eassumption].
-    split; unfold has_sent, started; cbn; [lia|]. intros q t i c to _ _ [H|(_ & H & _)]; [lia|discriminate].
+    split; unfold has_sent, started; cbn; [lia|].
+    intros q t i c to _ _ [H|(_ & H & _)]; [lia|discriminate].
   Qed.
 
   (** ** Somebody can move *)
@@ -157,7 +159,8 @@ Section Progress.
   Proof.
     intros B Ht Hr Ha Sa Hsent.
     assert (Hp : 0 <= peer a < N) by (eapply paired; eauto using nth_error_In).
-    assert (Hl := receive_position _ _ _ Ha Sa). rewrite <- (proj2 (paired t Ht)) in Hl by assumption.
+    assert (Hl := receive_position _ _ _ Ha Sa).
+    rewrite <- (proj2 (paired t Ht)) in Hl by assumption.
     apply send_position in Hl as (j & c & Hc & E).
     assert (C := is_carried m B (peer a) t j c r Hp Hc (Hsent _ _ _ Hp Hc)).
     unfold send_number in C. rewrite E, (before_agree N P n) in C by (assumption || lia).
@@ -167,7 +170,8 @@ Section Progress.
   (** Rank [q] has done all its sends of step [t], which it has at least started. *)
   Definition sends_done (m : machine A) (t : nat) (q : Z) : bool :=
     (t <? ended m q)%nat ||
-    forallb (fun i => match nth_error (step_of m q) i with Some (Send _ _) => done m q i | _ => true end)
+    forallb (fun i => match nth_error (step_of m q) i with Some (Send _ _) => done m q i | _ =>
+      true end)
             (seq 0 (length (step_of m q))).
 
   Lemma sends_done_has_sent m t q i c to : sends_done m t q = true -> (t < started m q)%nat ->
@@ -180,6 +184,9 @@ Section Progress.
     rewrite Hc in H. apply H, in_seq. split; [lia|]. apply nth_error_Some. congruence.
   Qed.
 
+  Lemma all_kept (m : machine A) q c : Forall2 (may_find P m q) c (map (kept m q) c).
+  Proof. induction c; cbn; constructor; [now left|assumption]. Qed.
+
   Lemma undone_send_can_be_read m t q : (t < n)%nat -> 0 <= q < N -> (t <= ended m q)%nat ->
     (forall r, 0 <= r < N -> (t < started m r)%nat) -> sends_done m t q = false ->
     exists m', move m m'.
@@ -189,7 +196,8 @@ Section Progress.
     apply not_all in H as (i & _ & Hi).
     destruct (nth_error (step_of m q) i) as [[c to|c p|c p e]|] eqn:Hc; try discriminate.
     assert (Hs := Hstarted q Hq). unfold started in Hs.
-    destruct (inside m q) eqn:Inside; [|lia]. eexists. apply (Reads _ _ _ _ _ _ m q i c to); trivial.
+    destruct (inside m q) eqn:Inside; [|lia]. eexists.
+    apply (Reads _ _ _ _ _ _ m q i c to (map (kept m q) c)); trivial; [|apply all_kept].
     apply no_slower_than_rendezvous, send_is_posted with c; trivial. apply Hstarted.
     apply (proj1 (paired _ Ht) q (Send c to)); [assumption|eauto using nth_error_In].
   Qed.
@@ -220,9 +228,11 @@ Section Progress.
     destruct (furthest_behind (ended m) N HN) as (b & Hb & Hmin).
     assert (Hin := ends_in_time m B). unfold started in Hin.
     destruct (Nat.eq_dec (ended m b) n) as [E|E]; [left|right].
-    - intros r Hr. specialize (Hin r Hr). specialize (Hmin r Hr). destruct (inside m r); split; lia || easy.
+    - intros r Hr. specialize (Hin r Hr). specialize (Hmin r Hr).
+      destruct (inside m r); split; lia || easy.
     - assert (Ht : (ended m b < n)%nat) by (specialize (Hin b Hb); destruct (inside m b); lia).
-      destruct (all_or_some (fun q => ended m b <? started m q)%nat (ranks N)) as [Hst|(q & Hq & Hns)].
+      destruct (all_or_some (fun q => ended m b <? started m q)%nat (ranks N)) as [Hst|(q & Hq &
+        Hns)].
       2: { apply in_ranks in Hq. apply Nat.ltb_ge in Hns. unfold started in Hns.
            specialize (Hmin q Hq). destruct (inside m q) eqn:Hi; [lia|].
            eexists. apply (Starts _ _ _ _ _ _ m q); trivial. lia. }
