@@ -163,7 +163,10 @@ def _in_a_job(trial: Trial, prepare: Callable[[], Case], telling: Telling) -> bo
         report.judgements[:] = jury.judge(case.calls)
         if trial.implementation == "mpi" and report.stopped is None:
             report.traffic = traffic(jury.implementation)
-    return telling.end()
+        holds = telling.end()
+        if jury.hurt and not holds:
+            jury.end(1)
+    return holds
 
 
 def _attempt(prepare: Callable[[], Case]) -> tuple[Case | None, ArgumentError | None]:

@@ -84,12 +84,12 @@ class Bell:
             if self._heard() is not None:
                 self._answer()
         sys.stderr.write(f"rank {self._rank}: {self._watch.standing().status}, and rank 0 silent\n")
-        _end(1)
+        end(1)
 
     def _answer(self) -> None:
         """On rank 0, whatever it has heard: ask the others."""
         if self._rank == 0:
-            _end(self._on_hang(self._gathered()))
+            end(self._on_hang(self._gathered()))
         self._send((self._rank, self._watch.standing()), 0)
 
     def _gathered(self) -> list[Standing]:
@@ -116,9 +116,9 @@ class Bell:
         return self._comm.recv() if self._threads and self._comm.iprobe() else None
 
 
-def _end(status: int) -> NoReturn:
-    """End the job.  MPI may be waiting for what hangs: then end this process alone, which
-    launchers end the others for."""
+def end(status: int) -> NoReturn:
+    """End the job, at once.  MPI may be waiting for what hangs: then end this process alone, for
+    which launchers end the others."""
     sys.stdout.flush()
     sys.stderr.flush()
     world = import_module("mpi4py.MPI").COMM_WORLD

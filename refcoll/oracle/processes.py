@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Self
+from typing import NoReturn, Self
 
 from refcoll.connecting import connect
 from refcoll.errors import ArgumentError, PoisonedError, TransportError
-from refcoll.oracle.bell import GATHERING, Bell
+from refcoll.oracle.bell import GATHERING, Bell, end
 from refcoll.oracle.calls import Call
 from refcoll.oracle.hanging import hang, places, said_making
 from refcoll.oracle.implementation import Factory, Implementation
@@ -46,6 +47,8 @@ class Jury:
         self.comm = connect("mpi", timeout=3 * timeout + 2 * GATHERING)
         self._seed, self._timeout = seed, timeout
         self._on_judgement, self._on_hang = on_judgement, on_hang
+        self.hurt = False
+        """Whether a call has failed, so that messages of its own may still be under way."""
         self._call: Call | None = None
         self._watch, self._talking = Watch(), threading.Lock()
         self._bell = Bell(self.comm, self._watch, timeout, self._hangs, last_resort)
@@ -72,6 +75,8 @@ class Jury:
         """
         try:
             self._judge = Judge(self.comm, partial(self._made, make), self._seed, self._watch)
+        except (TransportError, PoisonedError):  # the judge's own messages
+            self._bell.ring()
         finally:
             self._forgive()
         return self._judge.implementation
@@ -99,7 +104,8 @@ class Jury:
             judgement = self._judge.judge(call)
         except (TransportError, PoisonedError):  # the judge's own messages
             self._bell.ring()
-        if judgement.findings:
+        if any(finding.verdict == "finished" for finding in judgement.findings):
+            self.hurt = True
             self._forgive()
         return judgement
 
@@ -120,6 +126,15 @@ class Jury:
             what = str(judgement.findings[0])
         self._on_hang(judgement, "\n".join([what, *places(standing)]))
         return 2 if judgement is None else 1
+
+    def end(self, status: int) -> NoReturn:
+        """End the job when all ranks have come here: MPI's own end might wait for messages that
+        nobody receives.  Collective."""
+        self.comm.agreement.collect({"collective": "end"}, (), self.comm.timeout)
+        if self.comm.rank == 0:
+            end(status)
+        while True:
+            time.sleep(GATHERING)
 
     def close(self) -> None:
         """There are no more calls."""

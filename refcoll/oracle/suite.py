@@ -27,6 +27,7 @@ from refcoll.oracle.making import NotMadeError
 from refcoll.oracle.reporting.report import Report
 from refcoll.oracle.reporting.setting import Setting
 from refcoll.oracle.xfails import Xfails, read
+from refcoll.words import counted
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -166,12 +167,13 @@ def test_collective(case: list[Call], court: Court, request: pytest.FixtureReque
 
 def _said(report: Report) -> str:
     """What is wrong, in words, and how to see it again."""
-    lines = [f"{report.outcomes()['failed']} of {len(report.judgements)} calls are wrong"]
+    failed, judged = report.outcomes()["failed"], counted(len(report.judgements), "call")
+    lines = [f"{failed} of {judged} wrong"]
     lines += [report.stopped] if report.stopped is not None else []
     for group in report.groups():
         simplest = group.simplest
-        lines += ["", str(simplest), *places(simplest.standing), group.others()]
-        lines += [report.reproducer(simplest)]
+        lines += ["", str(simplest), *places(simplest.standing)]
+        lines += [each for each in (group.others(), report.reproducer(simplest)) if each]
     return "\n".join(lines)
 
 
