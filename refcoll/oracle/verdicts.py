@@ -19,6 +19,9 @@ class Standing:
     """How the call ended here, or that it has not: see ``endings``."""
     stack: tuple[str, ...] = ()
     """Of the implementation, where it is still in the call: a line a frame, innermost last."""
+    tries: int = 1
+    """How often the implementation has been called here since all ranks met: inputs are tried
+    several times, and a rank that has returned goes on to the next."""
 
 
 @dataclass(frozen=True)

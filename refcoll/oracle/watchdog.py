@@ -31,13 +31,13 @@ class Watch:
     """Over one rank's implementation; other threads may look at it."""
 
     def __init__(self) -> None:
-        self._since, self._status, self._thread = math.inf, "", 0
+        self._since, self._status, self._thread, self._tries = math.inf, "", 0, 0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """The implementation is at work, on this thread."""
-        self._thread, self._since = threading.get_ident(), time.monotonic()
-        ended = "done"
+        self._thread, self._tries = threading.get_ident(), self._tries + 1
+        self._since, ended = time.monotonic(), "done"
         try:
             yield
         except BaseException as error:
@@ -50,7 +50,7 @@ class Watch:
 
     def met(self) -> None:
         """All ranks have told each other how it went so far."""
-        self._status = ""
+        self._status, self._tries = "", 0
 
     def hangs(self, limit: float) -> bool:
         """Whether it has been at work for longer than ``limit`` seconds."""
@@ -59,8 +59,8 @@ class Watch:
     def standing(self) -> Standing:
         """Where it is; or how it ended since all ranks met, the first time that it went wrong."""
         if self._since == math.inf:
-            return Standing(self._status or "not called yet")
-        return Standing(HANGS, _stack(self._thread))
+            return Standing(self._status or "not called yet", tries=self._tries)
+        return Standing(HANGS, _stack(self._thread), self._tries)
 
 
 def _stack(thread: int) -> tuple[str, ...]:

@@ -45,7 +45,8 @@ def _group(report: Report, group: Group) -> dict[str, Any]:
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "verdict": finding.verdict, "diagnosis": finding.diagnosis, "inputs": finding.probe,
-        "seed": finding.seed, "standing": [asdict(each) for each in finding.standing],
+        "seed": finding.seed,
+        "standing": [{"status": each.status, "stack": each.stack} for each in finding.standing],
     }  # fmt: skip
 
 
