@@ -47,7 +47,7 @@ def judge(
         Path | None, typer.Option(metavar="FILE", help="the report, to paste into an issue")
     ] = None,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="judge the oracle, by faulty implementations")
+        bool, typer.Option("--mutants", help="judge the oracle, by faulty implementations (-c)")
     ] = False,
     json: Json = None,
 ) -> None:

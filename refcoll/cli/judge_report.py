@@ -40,7 +40,7 @@ class Telling:
     def judged(self, judgement: Judgement) -> None:
         """One more."""
         self.report.judgements.append(judgement)
-        if self._bar is not None:
+        if self._bar is not None and not judgement.last:
             self._bar.show(len(self.report.judgements))
 
     def end(self) -> bool:

@@ -11,7 +11,7 @@ FAILED = ("raised", "did not return")
 """What the status of a rank begins with that is out of step now."""
 HANGS = "still in it"
 """The status of a rank on which the implementation has not returned."""
-AHEAD = "returned, and is in the next try"
+AHEAD = "returned, now in the next try"
 """The status of a rank that has not returned either, but from a later try of the same call."""
 SILENT = "gives no answer: it has ended, is stopped, or is in native code that keeps Python's lock"
 """The status of a rank that does not say where it stands."""

@@ -116,7 +116,7 @@ def test_refcoll_over_mpi(judge):
 @pytest.mark.parametrize(
     ("who", "said", "place"),
     [
-        ("one", "rank 2: still in it; ranks 0-1: returned, and is in the next try", "time.sleep"),
+        ("one", "rank 2: still in it; ranks 0-1: returned, now in the next try", "time.sleep"),
         pytest.param("all", "ranks 0-2: still in it", r"self.comm.Recv\(", marks=pytest.mark.long),
     ],
 )

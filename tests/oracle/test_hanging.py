@@ -115,7 +115,7 @@ def test_ranks_that_wait_in_the_next_try_are_told_apart_from_those_they_wait_for
     standing = [Standing(HANGS, there, 2), Standing(HANGS, here, 1), Standing("done", tries=3)]
     (finding,) = hang(LONG, 0, 3.0, standing).findings
     assert finding.diagnosis == (
-        "did not finish within 3 s: rank 1: still in it; rank 0: returned, and is in the next try; "
+        "did not finish within 3 s: rank 1: still in it; rank 0: returned, now in the next try; "
         "rank 2: returned"
     )
     assert [line for line in places(finding.standing) if "rank" in line] == [
