@@ -1,5 +1,6 @@
 """Implementations to judge: right ones, faulty ones, and ones that never return."""
 
+import ctypes
 import time
 from importlib import import_module
 
@@ -85,4 +86,48 @@ def with_defaults(timeout=3.0):
 
 
 def with_comm_by_default(comm=None):
+    return Own(comm)
+
+
+class LoopsOnOne(Own):
+    """Rank 1 never returns from a long call."""
+
+    def all_reduce(self, x, out, op):
+        while x.size > 100 and self.comm.rank == 1:
+            pass
+        super().all_reduce(x, out, op)
+
+
+class KeepsPython(Own):
+    """Native code that never returns, and lets no other thread run meanwhile."""
+
+    def all_reduce(self, x, out, op):
+        if self.comm.rank == 1:
+            ctypes.PyDLL(None).pause()
+
+
+class RaisesOnOne(Own):
+    """Rank 1 raises, and the other waits for it."""
+
+    def all_reduce(self, x, out, op):
+        if self.comm.rank == 1:
+            raise OSError("unplugged")
+        super().all_reduce(x, out, op)
+
+
+def raises_on_one(comm):
+    return RaisesOnOne(comm)
+
+
+def loops_on_one(comm):
+    return LoopsOnOne(comm)
+
+
+def keeps_python(comm):
+    return KeepsPython(comm)
+
+
+def unplugged_on_one(comm):
+    if comm.rank == 1:
+        raise OSError("unplugged")
     return Own(comm)

@@ -13,11 +13,15 @@ from rich.console import Console
 from rich.table import Table
 
 from refcoll.errors import ArgumentError
+from refcoll.launching import launched_size
 
 
 def console() -> Console:
-    """Standard output, as wide as any table: wrapped lines are better than cut cells."""
-    return Console(width=10_000)
+    """Standard output, as wide as any table: wrapped lines are better than cut cells.
+
+    A launcher may give its processes terminals, and write what they say to a file.
+    """
+    return Console(width=10_000, force_terminal=None if launched_size() is None else False)
 
 
 def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

@@ -1,20 +1,32 @@
-"""Where judging takes place: on threads of this process, or in the processes of a job.
+"""A court of threads: the ranks of the judge, and of the implementation, are this process's.
 
 The implementation has ranks of its own, and the judge others beside them: whatever the one
-does to its communicator, the other's goes on.
+does to its communicator, the other's goes on.  A rank that hangs cannot be ended: its thread is
+left behind, and so are those that wait for it.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import cast
 
 from refcoll.communicator import Communicator
+from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.oracle.calls import Call
+from refcoll.oracle.hanging import hang, places, said_making
 from refcoll.oracle.implementation import Factory, Implementation
 from refcoll.oracle.judging import Judge, Judgement
+from refcoll.oracle.making import NotMadeError
+from refcoll.oracle.watchdog import LastResort, Watch, under
 from refcoll.spawning import spawn
 from refcoll.testing.inprocess import World
+
+LIMIT = 60.0
+"""Seconds after which a call hangs."""
+_NAP = 0.05
 
 
 def in_process(
@@ -24,29 +36,105 @@ def in_process(
     *,
     seed: int = 0,
     timeout: float = 2.0,
+    limit: float = LIMIT,
     first_only: bool = False,
     on_judgement: Callable[[Judgement], object] = lambda judgement: None,
+    on_made: Callable[[Implementation], object] = lambda implementation: None,
+    last_resort: LastResort | None = None,
 ) -> list[Judgement]:
     """Judge ``make(comm)`` on ``size`` ranks, threads of this process.
 
     ``timeout`` is that of the communicators which the implementation gets, anew after it has
-    raised; ``first_only`` ends with the first call that is wrong; ``on_judgement`` is told each
-    as it comes, on rank 0's thread.
+    raised; a call that takes longer than ``limit`` seconds hangs, and is the last one.
+    ``first_only`` ends with the first call that is wrong; ``on_judgement`` is told each as it
+    comes, ``on_made`` first of all rank 0's implementation, on the caller's thread.
+    ``last_resort`` is for callers to whom the process belongs.
+
+    Raises NotMadeError where ``make`` fails on some ranks, and ArgumentError if on all by one.
     """
-    listed, worlds = list(calls), _Worlds(size)
+    listed, found = list(calls), list[Judgement]()
+    court = _Court(make, size, timeout)
 
-    def on_rank(comm: Communicator) -> list[Judgement]:
-        made = _Maker(make, worlds, comm.rank, timeout)
-        judge, found = Judge(comm, made, seed), []
-        for call in listed:
-            found.append(judge.judge(call))
-            if comm.rank == 0:
-                on_judgement(found[-1])
-            if first_only and found[-1].findings:
+    def tell(judgement: Judgement) -> None:
+        found.append(judgement)
+        on_judgement(judgement)
+
+    def on_rank(comm: Communicator) -> None:
+        judge = Judge(comm, court.maker(comm.rank), seed, court.watches[comm.rank])
+        court.say(comm.rank, partial(on_made, judge.implementation))
+        for number, call in enumerate(listed, 1):
+            name = f"rank {comm.rank}, call {number} of {len(listed)}: {call}"
+            judgement = under(name, partial(judge.judge, call))
+            court.say(comm.rank, partial(tell, judgement))
+            if judgement.last or (first_only and judgement.findings):
                 break
-        return found
 
-    return spawn(size, on_rank)[0]
+    if not court.ended(on_rank, limit, last_resort):
+        standing = [watch.standing() for watch in court.watches]
+        if not court.open:
+            raise NotMadeError("\n".join([said_making(limit, standing), *places(standing)]))
+        tell(hang(listed[len(found)], seed, limit, standing))
+    return found
+
+
+class _Court:
+    """The ranks' threads, and what they say to the one that called them."""
+
+    def __init__(self, make: Factory, size: int, timeout: float) -> None:
+        self._make, self._size, self._timeout = make, size, timeout
+        self._worlds = _Worlds(size)
+        self.watches = [Watch() for _ in range(size)]
+        self.open = False
+        """Whether the implementations were made, and judging has begun."""
+        self._said = SimpleQueue[Callable[[], object]]()
+        self._over, self._error = False, cast(BaseException | None, None)
+
+    def maker(self, rank: int) -> Callable[[], Implementation]:
+        """Makes the implementation of one rank, each time in a new world."""
+        return _Maker(self._make, self._worlds, rank, self._timeout)
+
+    def say(self, rank: int, what: Callable[[], object]) -> None:
+        """Have rank 0's ``what`` called by the thread that called the ranks."""
+        if rank == 0:
+            self.open = True
+            self._said.put(what)
+
+    def ended(
+        self, on_rank: Callable[[Communicator], None], limit: float, last: LastResort | None
+    ) -> bool:
+        """Run all ranks, and do what they say.  Whether they ended: False if one hangs.
+
+        Raises what they raised.
+        """
+        threading.Thread(target=self._run, args=(on_rank, limit), daemon=True).start()
+        while not self._over:
+            if last is not None:
+                last.beat()
+            said = self._heard()
+            if said is not None:
+                said()
+            elif any(watch.hangs(limit) for watch in self.watches):
+                return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def _heard(self) -> Callable[[], object] | None:
+        try:
+            return self._said.get(timeout=_NAP)
+        except Empty:
+            return None
+
+    def _run(self, on_rank: Callable[[Communicator], None], limit: float) -> None:
+        try:
+            # The judge waits for others while these are in a trial, which is three calls or more.
+            spawn(self._size, on_rank, timeout=4 * limit + DEFAULT_TIMEOUT)
+        except BaseException as error:
+            self._error = error
+        self._said.put(self._end)
+
+    def _end(self) -> None:
+        self._over = True
 
 
 class _Worlds:

@@ -67,7 +67,7 @@ def test_a_default_is_no_communicator():
     ("name", "said"),
     [
         ("nonsense", "must be one of mpi, refcoll, torch:gloo, or module:function"),
-        ("no.such:thing", "cannot be loaded: No module named 'no'"),
+        ("no.such:thing", "cannot be loaded: ModuleNotFoundError: No module named 'no'"),
         ("refcoll.words:nothing", "has no attribute 'nothing'"),
     ],
 )
