@@ -28,7 +28,7 @@ def test_a_ring(reveal):
     )
     assert "\n1 element (" in out
     assert "\n9 elements (" in out
-    assert "  name: ring, exactly [" in out
+    assert "  name: ring, exactly [MPICH 5: ring]" in out
     assert "  also consistent:\n    segmented_ring (segments=1; segments=3), exactly" in out
     assert "    elements 3-5: ((0+2)+1)\n      0 -.\n      2 -+-.\n      1 ---+-\n" in out
     assert "precision: every partial sum is rounded to float32" in out

@@ -400,6 +400,7 @@ def test_a_ring_that_starts_elsewhere(by, said):
     found = revealed(started(by), 4, (8,))
     name = found.at[0].names[0]
     assert (name.said, name.how) == ("ring", "started at another rank")
+    assert not name.adds_alike  # other bits than those of MPICH's ring
     assert name.words.startswith(said)
     assert name.words.endswith("first element is (0+((1+2)+3))")
     assert f"on 4 ranks: {name.short}" in verdict(found)

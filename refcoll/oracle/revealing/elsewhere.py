@@ -1,8 +1,9 @@
-"""What other libraries call the algorithms that add as refcoll's do, to the bit.
+"""What other libraries call the algorithms that add as refcoll's do.
 
-A label says which messages are sent, and not which operand stays where: "linear" runs from the
-last rank down in Open MPI.  So this is no list of labels that sound alike, but of what was seen
-with each of them forced, on 3, 4, 5, 7 and 8 ranks: docs/reveal.md has the commands.
+A label says which messages are sent, and not which rank's value meets which first: "linear" runs
+from the last rank down in Open MPI.  So this is no list of labels that sound alike, but of what
+was seen with each of them forced, on 3, 4, 5 and 7 ranks; docs/reveal.md has the commands.  Where
+chunks are cut may differ.
 """
 
 from __future__ import annotations
