@@ -89,7 +89,7 @@ class _Only:
     """One method of an object; what it calls itself may be any of the others."""
 
     def __init__(self, made: Implementation, collective: str) -> None:
-        self.name = made.name
+        self.name, self.layouts = made.name, made.layouts
         setattr(self, collective, getattr(made, collective))
 
 
