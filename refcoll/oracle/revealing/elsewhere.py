@@ -2,7 +2,7 @@
 
 A label says which messages are sent, and not which rank's value meets which first: "linear" runs
 from the last rank down in Open MPI.  So this is no list of labels that sound alike, but of what
-was seen with each of them forced, on 3, 4, 5 and 7 ranks; docs/reveal.md has the commands.  Where
+was seen with each of them forced, on 3, 5 and 7 ranks; docs/reveal.md has the commands.  Where
 chunks are cut may differ.
 """
 
@@ -22,6 +22,7 @@ ADDS_ALIKE: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("reduce", "binomial"): {"MPICH 5": "binomial", "Open MPI 5": "5 binomial"},
     ("reduce", "chain"): {"Open MPI 5": "1 linear, 3 pipeline"},
     ("reduce_scatter", "pairwise"): {"MPICH 5": "pairwise"},
+    ("reduce_scatter", "butterfly"): {"Open MPI 5": "4 butterfly"},
     ("reduce_scatter", "recursive_halving"): {
         "MPICH 5": "recursive_halving", "Open MPI 5": "3 recursive_halving",
     },
