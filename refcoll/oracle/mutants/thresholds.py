@@ -16,7 +16,9 @@ class ScratchOfOnePage(Faulty):
     """The scratch is a page, of which elements of eight bytes fill twice as much as was thought:
     beyond it nothing is merged."""
 
-    shows_at = ShowsAt("all_reduce", dtypes=WIDE, counts="more than 512, 8 bytes wide")
+    shows_at = ShowsAt(
+        "all_reduce", dtypes=WIDE, counts="more than 512, 8 bytes wide", beyond=4 * KIB
+    )
     says = "element 512: the rank's own input alone"
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:
@@ -29,7 +31,7 @@ class ScratchOfOnePage(Faulty):
 class PipelineDropsRemainder(Faulty):
     """Beyond 64 KiB vectors are piped in segments of 16 KiB; what is left over is not merged."""
 
-    shows_at = ShowsAt("reduce", counts="more than 64 KiB")
+    shows_at = ShowsAt("reduce", counts="more than 64 KiB", beyond=64 * KIB)
     says = "own input alone|missing in element 16384"
 
     def merge(self, op: str, left: Array, right: Array) -> None:
@@ -42,7 +44,8 @@ class HeaderInsteadOfData(Faulty):
     """Messages of more than 64 KiB wait for their receiver, and begin with a header of 16 bytes
     that takes the place of data."""
 
-    shows_at, says = ShowsAt("all_gather", counts="more than 64 KiB"), "zeros in elements"
+    shows_at = ShowsAt("all_gather", counts="more than 64 KiB", beyond=64 * KIB)
+    says = "zeros in elements"
 
     def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
         sent = values.copy()
@@ -54,7 +57,9 @@ class HeaderInsteadOfData(Faulty):
 class CompressesLongVectors(Faulty):
     """Vectors of more than 256 KiB travel as bfloat16, and nobody was asked."""
 
-    shows_at = ShowsAt("all_reduce", operators=("sum",), counts="more than 256 KiB")
+    shows_at = ShowsAt(
+        "all_reduce", operators=("sum",), counts="more than 256 KiB", beyond=256 * KIB
+    )
     says = "rounded on the way, as to bfloat16"
 
     def swap(self, values: Array, to: int, source: int, count: int | None = None) -> Array:
@@ -67,7 +72,7 @@ class SegmentsOutOfOrder(Faulty):
     """Broadcast pipes more than 64 KiB in two halves, over two paths, and stores them as they
     come."""
 
-    shows_at = ShowsAt("broadcast", size=3, counts="more than 64 KiB")
+    shows_at = ShowsAt("broadcast", size=3, counts="more than 64 KiB", beyond=64 * KIB)
     says = "in halves that have changed places"
 
     def store(self, values: Array, out: Array) -> None:

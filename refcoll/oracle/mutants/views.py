@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refcoll.operators import Array
+from refcoll.oracle.calls import MISALIGNED, STRIDED
 from refcoll.oracle.mutants.beyond import padded
 from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
@@ -12,7 +13,7 @@ from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 class StridesNotSeen(Faulty):
     """Stores the result from the view's address on, without gaps."""
 
-    shows_at = ShowsAt("all_reduce", counts="2 and more; strided")
+    shows_at = ShowsAt("all_reduce", counts="2 and more; strided", layout=STRIDED)
     says = "between the elements of a strided buffer"
 
     def store(self, values: Array, out: Array) -> None:
@@ -22,7 +23,7 @@ class StridesNotSeen(Faulty):
 class StridesNotRead(Faulty):
     """Sends what lies from the view's address on: gaps, too."""
 
-    shows_at = ShowsAt("broadcast", counts="2 and more; strided")
+    shows_at = ShowsAt("broadcast", counts="2 and more; strided", layout=STRIDED)
     says = "gaps of a strided view were taken for its elements"
 
     def broadcast(self, x: Array | None, out: Array, root: int) -> None:
@@ -33,7 +34,8 @@ class ContiguousCopyNotReturned(Faulty):
     """Works on a contiguous copy of a strided output, and returns the original
     (as NVIDIA/Megatron-LM#5337)."""
 
-    shows_at, says = ShowsAt("all_gather", counts="any; strided"), "not written"
+    shows_at = ShowsAt("all_gather", counts="any; strided", layout=STRIDED)
+    says = "not written"
 
     def store(self, values: Array, out: Array) -> None:
         np.ascontiguousarray(out)[:] = values
@@ -42,7 +44,7 @@ class ContiguousCopyNotReturned(Faulty):
 class AddressRoundedDown(Faulty):
     """Stores to the last multiple of the element's width before the address."""
 
-    shows_at = ShowsAt("scatter", counts="any; misaligned")
+    shows_at = ShowsAt("scatter", counts="any; misaligned", layout=MISALIGNED)
     says = "right, but 1 byte too early"
 
     def store(self, values: Array, out: Array) -> None:
