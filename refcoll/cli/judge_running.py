@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import faulthandler
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
 
 import typer
 
@@ -19,6 +17,7 @@ from refcoll.launching import launched_size
 from refcoll.oracle.adapters.own import Own
 from refcoll.oracle.calls import Call
 from refcoll.oracle.courts import in_process
+from refcoll.oracle.hanging import leave
 from refcoll.oracle.implementation import Factory, Implementation, factory, named, takes_comm
 from refcoll.oracle.judging import Judgement
 from refcoll.oracle.making import NotMadeError
@@ -128,15 +127,8 @@ def _on_threads(trial: Trial, prepare: Prepare, telling: Telling) -> bool:
         resort.stop()
     holds = telling.end()
     if any(each.hangs for each in found):
-        _end_at_once()
+        leave(1)
     return holds
-
-
-def _end_at_once() -> NoReturn:
-    """Leave threads behind that nothing ends: Python itself would wait for some of them."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(1)
 
 
 def _in_a_job(trial: Trial, prepare: Callable[[], Case], telling: Telling) -> bool:

@@ -8,10 +8,10 @@ left behind, and so are those that wait for it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import cast
 
 from refcoll.communicator import Communicator
 from refcoll.group import DEFAULT_TIMEOUT
@@ -52,72 +52,56 @@ def in_process(
 
     Raises NotMadeError where ``make`` fails on some ranks, and ArgumentError if on all by one.
     """
-    listed, found = list(calls), list[Judgement]()
-    court = _Court(make, size, timeout)
-
-    def tell(judgement: Judgement) -> None:
-        found.append(judgement)
-        on_judgement(judgement)
-
-    def on_rank(comm: Communicator) -> None:
-        judge = Judge(comm, court.maker(comm.rank), seed, court.watches[comm.rank])
-        court.say(comm.rank, partial(on_made, judge.implementation))
-        for number, call in enumerate(listed, 1):
-            name = f"rank {comm.rank}, call {number} of {len(listed)}: {call}"
-            judgement = under(name, partial(judge.judge, call))
-            court.say(comm.rank, partial(tell, judgement))
-            if judgement.last or (first_only and judgement.findings):
-                break
-
-    if not court.ended(on_rank, limit, last_resort):
-        standing = [watch.standing() for watch in court.watches]
-        if not court.open:
-            raise NotMadeError("\n".join([said_making(limit, standing), *places(standing)]))
-        tell(hang(listed[len(found)], seed, limit, standing))
-    return found
+    court = _Court(size, list(calls), seed, first_only, on_judgement, on_made)
+    if not court.ended(_makers(make, size, timeout), limit, last_resort):
+        court.hang(limit)
+    return court.found
 
 
+@dataclass
 class _Court:
     """The ranks' threads, and what they say to the one that called them."""
 
-    def __init__(self, make: Factory, size: int, timeout: float) -> None:
-        self._make, self._size, self._timeout = make, size, timeout
-        self._worlds = _Worlds(size)
-        self.watches = [Watch() for _ in range(size)]
-        self.open = False
-        """Whether the implementations were made, and judging has begun."""
+    size: int
+    calls: Sequence[Call]
+    seed: int
+    first_only: bool
+    on_judgement: Callable[[Judgement], object]
+    on_made: Callable[[Implementation], object]
+
+    def __post_init__(self) -> None:
+        self.found: list[Judgement] = []
+        self._watches = [Watch() for _ in range(self.size)]
         self._said = SimpleQueue[Callable[[], object]]()
-        self._over, self._error = False, cast(BaseException | None, None)
-
-    def maker(self, rank: int) -> Callable[[], Implementation]:
-        """Makes the implementation of one rank, each time in a new world."""
-        return _Maker(self._make, self._worlds, rank, self._timeout)
-
-    def say(self, rank: int, what: Callable[[], object]) -> None:
-        """Have rank 0's ``what`` called by the thread that called the ranks."""
-        if rank == 0:
-            self.open = True
-            self._said.put(what)
+        self._open, self._over = False, False
+        self._error: BaseException | None = None
 
     def ended(
-        self, on_rank: Callable[[Communicator], None], limit: float, last: LastResort | None
+        self, makers: Sequence[Callable[[], Implementation]], limit: float, last: LastResort | None
     ) -> bool:
         """Run all ranks, and do what they say.  Whether they ended: False if one hangs.
 
         Raises what they raised.
         """
-        threading.Thread(target=self._run, args=(on_rank, limit), daemon=True).start()
+        threading.Thread(target=self._run, args=(makers, limit), daemon=True).start()
         while not self._over:
             if last is not None:
                 last.beat()
             said = self._heard()
             if said is not None:
                 said()
-            elif any(watch.hangs(limit) for watch in self.watches):
+            elif any(watch.hangs(limit) for watch in self._watches):
                 return False
         if self._error is not None:
             raise self._error
         return True
+
+    def hang(self, limit: float) -> None:
+        """Tell where the ranks are.  Raises NotMadeError where that is before any judging."""
+        standing = [watch.standing() for watch in self._watches]
+        if not self._open:
+            raise NotMadeError("\n".join([said_making(limit, standing), *places(standing)]))
+        self._tell(hang(self.calls[len(self.found)], self.seed, limit, standing))
 
     def _heard(self) -> Callable[[], object] | None:
         try:
@@ -125,16 +109,49 @@ class _Court:
         except Empty:
             return None
 
-    def _run(self, on_rank: Callable[[Communicator], None], limit: float) -> None:
+    # ---- on the ranks' threads -------------------------------------------------------------
+
+    def _run(self, makers: Sequence[Callable[[], Implementation]], limit: float) -> None:
         try:
             # The judge waits for others while these are in a trial, which is three calls or more.
-            spawn(self._size, on_rank, timeout=4 * limit + DEFAULT_TIMEOUT)
+            spawn(self.size, self._on_rank, makers, timeout=4 * limit + DEFAULT_TIMEOUT)
         except BaseException as error:
             self._error = error
         self._said.put(self._end)
 
+    def _on_rank(self, comm: Communicator, makers: Sequence[Callable[[], Implementation]]) -> None:
+        judge = Judge(comm, makers[comm.rank], self.seed, self._watches[comm.rank])
+        self._say(comm.rank, partial(self._begin, judge.implementation))
+        for number, call in enumerate(self.calls, 1):
+            name = f"rank {comm.rank}, call {number} of {len(self.calls)}: {call}"
+            judgement = under(name, partial(judge.judge, call))
+            self._say(comm.rank, partial(self._tell, judgement))
+            if judgement.last or (self.first_only and judgement.findings):
+                break
+
+    def _say(self, rank: int, what: Callable[[], object]) -> None:
+        """Have rank 0's ``what`` called by the thread that called the ranks."""
+        if rank == 0:
+            self._said.put(what)
+
+    # ---- on that one's ---------------------------------------------------------------------
+
+    def _begin(self, implementation: Implementation) -> None:
+        self._open = True
+        self.on_made(implementation)
+
+    def _tell(self, judgement: Judgement) -> None:
+        self.found.append(judgement)
+        self.on_judgement(judgement)
+
     def _end(self) -> None:
         self._over = True
+
+
+def _makers(make: Factory, size: int, timeout: float) -> list[Callable[[], Implementation]]:
+    """By rank; each makes an implementation, every time in a new world."""
+    worlds = _Worlds(size)
+    return [_Maker(make, worlds, rank, timeout) for rank in range(size)]
 
 
 class _Worlds:
@@ -153,7 +170,7 @@ class _Worlds:
 
 
 class _Maker:
-    """Makes the implementation of one rank, each time in a new world."""
+    """Of one rank."""
 
     def __init__(self, make: Factory, worlds: _Worlds, rank: int, timeout: float) -> None:
         self._make, self._worlds, self._rank, self._timeout = make, worlds, rank, timeout

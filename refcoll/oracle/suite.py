@@ -20,7 +20,7 @@ from refcoll.errors import ArgumentError, RefcollError
 from refcoll.launching import launched_size
 from refcoll.oracle.calls import Call, calls
 from refcoll.oracle.courts import in_process
-from refcoll.oracle.hanging import places
+from refcoll.oracle.hanging import leave, places
 from refcoll.oracle.implementation import Factory, factory, takes_comm
 from refcoll.oracle.judging import Finding, Judgement
 from refcoll.oracle.making import NotMadeError
@@ -129,6 +129,19 @@ class Court:
             self._jury.close()
 
 
+class _Leaving:
+    """A plugin that ends the process after pytest: threads that hang might keep it for ever."""
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Note the status."""
+        self._status = int(exitstatus)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """All is told."""
+        leave(self._status)
+
+
 @pytest.fixture(scope="session")
 def court(request: pytest.FixtureRequest) -> Iterator[Court]:
     """One for all tests: in a job an implementation is made once, and again after it has raised."""
@@ -154,6 +167,9 @@ def test_collective(case: list[Call], court: Court, request: pytest.FixtureReque
     report = court.report(len(case))
     with _ending_the_run():
         report.judgements += court.judge(case)
+    if any(each.hangs for each in report.judgements):
+        request.session.shouldfail = "what hangs is still at work, and would slow other tests"
+        request.config.pluginmanager.register(_Leaving())
     outcomes = report.outcomes()
     if outcomes["failed"] or report.stopped is not None:
         pytest.fail(_said(report), pytrace=False)

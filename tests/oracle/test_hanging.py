@@ -100,6 +100,19 @@ def test_of_a_deep_stack_both_ends_are_told(hanging):
     assert "threading.py" in stack[-1]
 
 
+def test_how_a_call_before_ended_is_not_told_of_one_that_hangs(hanging):
+    class Both(hanging({1})):
+        def all_reduce(self, x, out, op):
+            if x.size == NEXT.count:
+                unplugged()
+            super().all_reduce(x, out, op)
+
+    wrong, last = judged(Both, NEXT, LONG)
+    assert wrong.findings[0].diagnosis == f"ranks 0-2: {RAISED}"
+    diagnosis = last.findings[0].diagnosis
+    assert diagnosis == "did not finish within 0.5 s: rank 1: still in it; ranks 0, 2: returned"
+
+
 def test_what_is_slow_but_returns_in_time_is_right():
     class Slow(Own):
         def all_reduce(self, x, out, op):
