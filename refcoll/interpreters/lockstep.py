@@ -17,7 +17,7 @@ from refcoll.rates import Number
 from refcoll.topology import Topology
 
 Times: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""Times; or, to reckon exactly, Python's integers."""
+"""Floats; or, to reckon exactly, Python's integers."""
 
 
 def require_countable(rounds: Sequence[Round], layout: Layout) -> None:
