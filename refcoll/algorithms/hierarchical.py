@@ -212,12 +212,11 @@ def smallest(nodes: Nodes) -> int:
 
 def pieces(nodes: Nodes) -> int:
     """Into how many pieces the union of all cuts divides a rank's share, at most."""
-    places = _places(nodes)
-    return max(
-        places[Fraction(j + 1, size)] - places[Fraction(j, size)]
-        for size in {len(node) for node in nodes}
-        for j in range(size)
-    )
+    sizes = {len(node) for node in nodes}
+    if len(sizes) == 1:
+        return 1
+    cuts = ([_places(nodes)[Fraction(j, size)] for j in range(size + 1)] for size in sizes)
+    return max(stop - start for each in cuts for start, stop in pairwise(each))
 
 
 m = Count("m", "ranks on the largest node", lambda nodes, **_: largest(nodes))

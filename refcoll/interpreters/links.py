@@ -11,7 +11,7 @@ from refcoll.rates import Rates
 from refcoll.topology import LINKS, Topology
 
 Times: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""Times; or, to reckon exactly, Python's integers."""
+"""Floats; or, to reckon exactly, Python's integers."""
 
 
 class Links:
