@@ -32,7 +32,8 @@ def schedules(which: Sequence[Instance]) -> list[str]:
 def contributors(which: Sequence[Instance]) -> list[str]:
     """What Coq's run leaves on every rank in every chunk."""
     return _computed(
-        which, lambda each: f"contributions_table {each.size} {each.program.chunks} {each.coq_program}"
+        which,
+        lambda each: f"contributions_table {each.size} {each.program.chunks} {each.coq_program}",
     )
 
 

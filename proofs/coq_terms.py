@@ -53,12 +53,15 @@ BOUND = (
     Bound("Ring", "ring_all_gather rank {size}", "all_gather", "ring"),
     Bound("Ring", "ring_all_reduce rank {size}", "all_reduce", "ring"),
     Bound("Pairwise", "pairwise_reduce_scatter rank {size}", "reduce_scatter", "pairwise"),
-    Bound("AnySize", "recursive_doubling_all_reduce rank {size}", "all_reduce", "recursive_doubling"),
+    Bound(
+        "AnySize", "recursive_doubling_all_reduce rank {size}", "all_reduce", "recursive_doubling"
+    ),
     Bound("AnySize", "rabenseifner_all_reduce rank {size}", "all_reduce", "rabenseifner"),
     Bound("Tree", "binomial_broadcast rank {size}", "broadcast", "binomial"),
     Bound("Tree", "binomial_reduce rank {size}", "reduce", "binomial"),
     Bound("Tree", "binomial_all_reduce rank {size}", "all_reduce", "binomial"),
     Bound("Rails", "rails_all_reduce rank {nodes}", "all_reduce", "hierarchical_rails"),
+    Bound("Leaders", "leaders_all_reduce rank {nodes}", "all_reduce", "hierarchical_leaders"),
 )
 SHAPES: tuple[Nodes, ...] = (
     *map(node_shape, (
