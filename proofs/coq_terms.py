@@ -61,6 +61,7 @@ BOUND = (
     Bound("Tree", "binomial_reduce rank {size}", "reduce", "binomial"),
     Bound("Tree", "binomial_all_reduce rank {size}", "all_reduce", "binomial"),
     Bound("Rails", "rails_all_reduce rank {nodes}", "all_reduce", "hierarchical_rails"),
+    Bound("Leaders", "leaders_all_reduce rank {nodes}", "all_reduce", "hierarchical_leaders"),
 )
 SHAPES: tuple[Nodes, ...] = (
     *map(node_shape, (

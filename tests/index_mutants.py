@@ -23,13 +23,9 @@ INSTEAD: dict[type[ast.AST], type[ast.AST]] = {
 class Mutant(NamedTuple):
     """A module with one index changed."""
 
-    function: str
-    change: str
-    """The expression before and after."""
+    lines: tuple[str, str]
+    """The function's name, and the line before and after."""
     tree: ast.Module
-
-    def __str__(self) -> str:
-        return f"{self.function}: {self.change}"
 
 
 def mutants(module: ModuleType, functions: Collection[str]) -> Iterator[Mutant]:
@@ -37,17 +33,20 @@ def mutants(module: ModuleType, functions: Collection[str]) -> Iterator[Mutant]:
     tree = ast.parse(inspect.getsource(module))
     for function in tree.body:
         if isinstance(function, ast.FunctionDef) and function.name in functions:
-            for statement in function.body:
-                yield from _changed(tree, function.name, statement)
+            yield from _changed(tree, function)
 
 
-def _changed(tree: ast.Module, name: str, statement: ast.stmt) -> Iterator[Mutant]:
-    for node in ast.walk(statement):
-        for field, place, value, other in _changes(node):
-            before = ast.unparse(node)
-            _put(node, field, place, other)
-            yield Mutant(name, f"{before} -> {ast.unparse(node)}", copy.deepcopy(tree))
-            _put(node, field, place, value)
+def _changed(tree: ast.Module, function: ast.FunctionDef) -> Iterator[Mutant]:
+    before = ast.unparse(function).splitlines()
+    for statement in function.body:
+        for node in ast.walk(statement):
+            for field, place, value, other in _changes(node):
+                _put(node, field, place, other)
+                lines = zip(before, ast.unparse(function).splitlines(), strict=True)
+                ((old, new),) = ((a.strip(), b.strip()) for a, b in lines if a != b)
+                said = f"{function.name}: {old}", f"{function.name}: {new}"
+                yield Mutant(said, copy.deepcopy(tree))
+                _put(node, field, place, value)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, int | None, object, object]]:
