@@ -22,9 +22,10 @@ assert [str(form) for form in time.forms()] == ["14 alpha + 7/4 S beta + 7/8 S g
 
 rates = checked_rates(latency=3e-6, bandwidth=450e9)  # the words of refcoll.cost
 assert abs(time(14 * 10**9, rates) - 54.49e-3) < 1e-5
-one_rail = Rates(alpha=3e-6, beta=1 / 450e9, far={{"between nodes": (5e-6, 1 / 50e9)}})
-rails = program("all_reduce", "hierarchical_rails", 16384, nodes=[range(8 * k, 8 * k + 8) for k in range(2048)])
-assert rails.claims.time(14 * 10**9, one_rail) > 2 * 2047 * 5e-6
+network = Rates(alpha=3e-6, beta=1 / 450e9, far={{"between nodes": (5e-6, 1 / 50e9)}})
+nodes = [range(8 * k, 8 * k + 8) for k in range(2048)]
+rails = program("all_reduce", "hierarchical_rails", 16384, nodes=nodes)
+assert rails.claims.time(14 * 10**9, network) > 2 * 2047 * 5e-6
 ```
 
 - S is the vector in bytes; alpha is seconds a message, beta a byte moved, gamma a byte merged. On *several
