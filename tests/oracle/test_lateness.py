@@ -2,10 +2,13 @@
 
 import pytest
 
+from refcoll.oracle.buffers import buffers
 from refcoll.oracle.calls import Call
+from refcoll.oracle.comparing import exactly
 from refcoll.oracle.courts import in_process
 from refcoll.oracle.mutants.beyond import padded
 from refcoll.oracle.mutants.sound import Sound
+from refcoll.oracle.run import seen
 
 CALL = Call("all_reduce", 37, "int32")
 
@@ -80,6 +83,17 @@ def test_after_whichever_run(after):
     other = Call("all_reduce", 50, "int32")
     (only,) = found(made, CALL, other)
     assert only[:2] == (str(CALL), "finished")
+
+
+def test_other_bits_that_are_right_as_well_are_late_too_and_nothing_was_incomplete():
+    call = Call("all_reduce", 3)
+    held = buffers(call, 0, 1)
+    held.target[:] = [0.0, 1.0, 2.0]
+    right = exactly(held.target.copy())
+    run = seen(call, 1, held, held.source.copy(), "done")
+    assert run.late(right) is None
+    held.target[0] = -0.0
+    assert run.late(right) == ("the result was written to after the call had returned: element 0")
 
 
 class Reads(Sound):

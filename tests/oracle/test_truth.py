@@ -2,12 +2,14 @@
 
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refcoll.oracle.calls import Call
+from refcoll.oracle.comparing import bounded
 from refcoll.oracle.merging import merged
 from refcoll.oracle.probes import inputs
 from refcoll.oracle.truth import truth
@@ -51,6 +53,15 @@ def test_dividing_first_or_by_a_reciprocal_is_a_mean_too(data, size, seed):
     last = by_some_tree(listed, data.draw, np.add) * np.float32(1 / size)
     assert not right.check(first).any()
     assert not right.check(last).any()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_shares_of_a_mean_may_underflow_and_no_more_than_that(dtype):
+    """Three of the least number, divided first: each share is 0, or rounded up to it."""
+    parts = np.full((3, 1), float(ml_dtypes.finfo(dtype_named(dtype)).smallest_subnormal))
+    right = bounded("avg", parts.astype(dtype_named(dtype)))
+    got = [np.array([parts[0, 0] * times], dtype_named(dtype)) for times in range(7)]
+    assert [bool(right.check(each)[0]) for each in got] == [False] * 5 + [True] * 2
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
