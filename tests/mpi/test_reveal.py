@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from refcoll.oracle.revealing.agreeing import HOW
+from refcoll.oracle.revealing.agreeing import AS_IT_IS
 from refcoll.oracle.revealing.elsewhere import ADDS_ALIKE
 from refcoll.registry import ALGORITHMS
 
@@ -81,5 +81,5 @@ def test_what_is_said_to_add_alike_does(names, is_open_mpi, collective, name, ra
     for label in ADDS_ALIKE[collective, name].get(library, "").split(", "):
         if label:
             _, listed = names(ranks, collective, label)
-            alike = {each["name"].partition(" (")[0] for each in listed if each["how"] in HOW[:2]}
+            alike = {each["name"].partition(" (")[0] for each in listed if each["how"] in AS_IT_IS}
             assert name in alike, label

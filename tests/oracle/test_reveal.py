@@ -7,8 +7,9 @@ import pytest
 
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
+from refcoll.oracle.revealing.agreeing import How
 from refcoll.oracle.revealing.masks import DTYPES, MASKS, NoTree, counted, mask, tree_of
-from refcoll.oracle.revealing.naming import HOW, names
+from refcoll.oracle.revealing.naming import names
 from refcoll.oracle.revealing.orders import orders, tables
 from refcoll.oracle.revealing.precision import widths
 from refcoll.oracle.revealing.report import told, verdict
@@ -77,7 +78,7 @@ def require_revealed(collective, size):
             each for each in names(collective, size, 0, count, found) if each.said.startswith(name)
         ]
         assert agreeing, (name, options)
-        assert agreeing[0].how == HOW[0]
+        assert agreeing[0].how == How.EXACTLY
 
 
 @pytest.mark.parametrize("size", range(2, 10))

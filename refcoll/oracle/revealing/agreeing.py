@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TypeAlias, TypeVar
 
 from refcoll.oracle.revealing.orders import Orders, sequence
@@ -13,29 +14,38 @@ from refcoll.oracle.revealing.trees import Tree
 T = TypeVar("T")
 Laid: TypeAlias = Mapping[int, Sequence[tuple[int, int, Tree]]]
 """By rank: start, stop and tree of each stretch of its result."""
-HOW = (
-    "exactly",
-    "in chunks cut elsewhere",
-    "started at another rank",
-    "run the other way",
-    "with chunks turned",
-    "with ranks relabelled",
-    "with ranks relabelled and chunks turned",
-    "in chunks that lie otherwise",
-)
-"""Kinds of agreement: the same tree in every element; the same trees one after another.  Of an
-algorithm that treats all ranks alike, such as a ring: the same trees from another chunk on, or
-backwards, as if its ranks stood elsewhere on the ring.  Of others: the same trees from another
-chunk on or backwards; the same one after another when one permutation has renamed the ranks of
-all; both.  At last the same trees, in whatever elements."""
+
+
+class How(StrEnum):
+    """Kinds of agreement, of which the first is the best."""
+
+    EXACTLY = "exactly"
+    """The same tree in every element."""
+    CUT_ELSEWHERE = "in chunks cut elsewhere"
+    """The same trees one after another."""
+    STARTED = "started at another rank"
+    """Of an algorithm that treats all ranks alike, such as a ring: from another chunk on, as if
+    its ranks stood elsewhere on the ring."""
+    OTHER_WAY = "run the other way"
+    """Of such an algorithm: with its ranks and chunks backwards."""
+    TURNED = "with chunks turned"
+    """From another chunk on, or backwards."""
+    RELABELLED = "with ranks relabelled"
+    """The same trees one after another, when one permutation has renamed the ranks of all."""
+    BOTH = "with ranks relabelled and chunks turned"
+    ANYWHERE = "in chunks that lie otherwise"
+    """The same trees, in whatever elements."""
+
+
+AS_IT_IS = (How.EXACTLY, How.CUT_ELSEWHERE)
+"""With the algorithm's own ranks and order of chunks."""
 
 
 @dataclass(frozen=True)
 class Agreement:
     """In what the two are alike, and in what they are not."""
 
-    how: str
-    """Of ``HOW``."""
+    how: How
     relabelled: tuple[int, ...] | None = None
     """relabelled[r] is the rank that does what the algorithm has r do."""
     turned: tuple[int, ...] | None = None
@@ -44,7 +54,7 @@ class Agreement:
     @property
     def moved(self) -> int:
         """How many ranks do another one's part; none where it is all the same who does which."""
-        if self.relabelled is None or self.how in HOW[2:4]:
+        if self.relabelled is None or self.how in (How.STARTED, How.OTHER_WAY):
             return 0
         return sum(rank != other for rank, other in enumerate(self.relabelled))
 
@@ -53,11 +63,11 @@ def agreement(theirs: Laid, found: Orders) -> Agreement | None:
     """The best there is between an algorithm and what was revealed; None if there is none."""
     ours = {rank: [(e.start, e.stop, e.tree) for e in each] for rank, each in found.items()}
     if theirs == ours:
-        return Agreement(HOW[0])
+        return Agreement(How.EXACTLY)
     trees = {rank: [tree for _, _, tree in each] for rank, each in theirs.items()}
     wanted = {rank: sequence(each) for rank, each in found.items()}
     if trees == wanted:
-        return Agreement(HOW[1])
+        return Agreement(How.CUT_ELSEWHERE)
     return _one_way_or_another(_once(trees), _once(wanted)) or _anywhere(trees, wanted)
 
 
@@ -66,17 +76,17 @@ def _one_way_or_another(theirs: Sequence[Tree], ours: Sequence[Tree | None]) -> 
     for turn in _turns(len(theirs)):
         if _in_turn(theirs, turn) == ours:
             started = next((p for p in rotations(theirs) if renamed(theirs, p) == ours), None)
-            return Agreement(HOW[2] if started else HOW[4], started, turn)
+            return Agreement(How.STARTED if started else How.TURNED, started, turn)
     if order := plainest(theirs, ours):
-        return Agreement(HOW[5], order)
+        return Agreement(How.RELABELLED, order)
     both = [
-        Agreement(HOW[6], order, turn)
+        Agreement(How.BOTH, order, turn)
         for turn in _turns(len(theirs))
         if (order := plainest(_in_turn(theirs, turn), ours))
     ]
     best = min(both, key=lambda each: (each.moved, each.relabelled or ()), default=None)
     if best and best.relabelled in reflections(theirs) and _all_alike(theirs):
-        return replace(best, how=HOW[3])
+        return replace(best, how=How.OTHER_WAY)
     return best
 
 
@@ -94,7 +104,7 @@ def _anywhere(
     theirs: Mapping[int, Sequence[Tree]], ours: Mapping[int, Sequence[Tree | None]]
 ) -> Agreement | None:
     sets = [{rank: set(each) for rank, each in trees.items()} for trees in (theirs, ours)]
-    return Agreement(HOW[-1]) if sets[0] == sets[1] else None
+    return Agreement(How.ANYWHERE) if sets[0] == sets[1] else None
 
 
 def _once(trees: Mapping[int, Sequence[T]]) -> Sequence[T]:

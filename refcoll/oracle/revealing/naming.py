@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from refcoll.oracle.revealing.agreeing import HOW, Agreement, agreement
+from refcoll.oracle.revealing.agreeing import AS_IT_IS, Agreement, How, agreement
 from refcoll.oracle.revealing.candidates import Candidate, candidates, laid
 from refcoll.oracle.revealing.orders import Orders
 from refcoll.oracle.revealing.trees import Tree
@@ -29,11 +29,11 @@ class Name:
     first: Tree
     """Its own, of the first element that it has."""
     adds_alike: Mapping[str, str] = field(default_factory=dict)
-    """By library, its names for what adds so; only where the algorithm agrees exactly."""
+    """By library, its names for what adds so; only where the algorithm agrees as it is."""
 
     @property
-    def how(self) -> str:
-        """Of ``HOW``."""
+    def how(self) -> How:
+        """In which way it agrees."""
         return self.agreement.how
 
     @property
@@ -64,12 +64,13 @@ def names(collective: str, size: int, root: int, count: int, found: Orders) -> l
 
 
 def _name(those: Sequence[Candidate], how: Agreement, said: str, first: Tree) -> Name:
-    return Name(said, how, first, those[0].adds_alike if how.how in HOW[:2] else {})
+    return Name(said, how, first, those[0].adds_alike if how.how in AS_IT_IS else {})
 
 
 def _plainness(how: Agreement, of: Candidate) -> tuple[bool, int, int, int]:
     """Less is plainer."""
-    return how.how == HOW[-1], how.moved, of.familiarity, HOW.index(how.how)
+    best_first = list(How).index(how.how)
+    return how.how is How.ANYWHERE, how.moved, of.familiarity, best_first
 
 
 def _titled(those: Sequence[Candidate], tried: int) -> str:

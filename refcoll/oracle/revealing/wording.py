@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from refcoll.oracle.revealing.agreeing import HOW, Agreement
+from refcoll.oracle.revealing.agreeing import Agreement, How
 from refcoll.oracle.revealing.trees import Tree
 from refcoll.words import counted, spans
 
@@ -14,7 +14,7 @@ _MOST = 3
 
 def in_short(name: str, how: Agreement) -> str:
     """The name, with how it agrees unless it does exactly."""
-    return name if how.how == HOW[0] else f"{name}, {_what(how)}"
+    return name if how.how is How.EXACTLY else f"{name}, {_what(how)}"
 
 
 def in_words(how: Agreement, first: Tree) -> str:
@@ -22,7 +22,7 @@ def in_words(how: Agreement, first: Tree) -> str:
 
     >>> from refcoll.oracle.revealing.trees import leaf, node
     >>> its = node([leaf(0), node([leaf(1), leaf(2)])])
-    >>> in_words(Agreement("with ranks relabelled", (0, 2, 1)), its)
+    >>> in_words(Agreement(How.RELABELLED, (0, 2, 1)), its)
     'run the other way: rank 2 does the part of 1, 1 of 2; its own first element is (0+(1+2))'
     """
     details = [*_parts(how), *_chunks(how)]
@@ -63,10 +63,5 @@ def _parts(how: Agreement) -> Iterator[str]:
 
 def _chunks(how: Agreement) -> Iterator[str]:
     """Which are where, if that is not the same as who does whose part."""
-    if how.turned and how.how != HOW[2]:
-        yield f"chunks in the order {_few(how.turned)}"
-
-
-def _few(numbers: Sequence[int]) -> str:
-    """Neighbours as a span."""
-    return spans(numbers, 2 * _MOST)
+    if how.turned and how.how is not How.STARTED:
+        yield f"chunks in the order {spans(how.turned, 2 * _MOST)}"
