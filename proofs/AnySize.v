@@ -13,7 +13,8 @@
     [..._received]). *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Collectives Combinators Groups Traffic Blocks
-  Doubling Halving Rabenseifner HalvingChunks Folding FoldedResult FoldedTraffic.
+  Doubling Halving Rabenseifner HalvingChunks Folding FoldedResult FoldedOrder
+  FoldedTraffic.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -154,7 +155,8 @@ Section AnySize.
     - now apply in_ranks.
   Qed.
 
-  Theorem rabenseifner_in_rank_order : all_reduces_in_rank_order N p rabenseifner rabenseifner_rounds.
+  Theorem rabenseifner_in_rank_order :
+    all_reduces_in_rank_order N p rabenseifner rabenseifner_rounds.
   Proof.
     intros r c Hr Hc. unfold contributions.
     rewrite rabenseifner_result by assumption. apply folded_value_everyone.

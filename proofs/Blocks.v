@@ -44,8 +44,10 @@ Proof.
   assert (D := Z.div_mod (r / w) 2 ltac:(lia)). rewrite Zmod_odd in D.
   destruct (Z.odd (r / w)) eqn:O.
   - right. assert (E : other = r - w).
-    { assert (U := Up other). unfold other in U at 1. rewrite Z.lxor_spec, Hodd, Bits, Z.eqb_refl in U.
-      specialize (U eq_refl). unfold other in U. rewrite Z.lxor_assoc, Z.lxor_nilpotent, Z.lxor_0_r in U.
+    { assert (U := Up other). unfold other in U at 1.
+      rewrite Z.lxor_spec, Hodd, Bits, Z.eqb_refl in U.
+      specialize (U eq_refl). unfold other in U.
+      rewrite Z.lxor_assoc, Z.lxor_nilpotent, Z.lxor_0_r in U.
       unfold other. lia. }
     assert (Q : other / w = r / w + -1)
       by (rewrite E; replace (r - w) with (r + (-1) * w) by lia; now rewrite Z.div_add by lia).
@@ -118,7 +120,8 @@ Lemma block_value_lists {X} (x : Z -> list X) k : forall lo,
   block_value (@app X) x lo k = flat_map x (range lo (lo + 2 ^ Z.of_nat k)).
 Proof.
   induction k as [|k IH]; intros lo.
-  - cbn [block_value]. change (2 ^ Z.of_nat 0) with 1. rewrite range_one. cbn. now rewrite app_nil_r.
+  - cbn [block_value]. change (2 ^ Z.of_nat 0) with 1. rewrite range_one. cbn.
+    now rewrite app_nil_r.
   - cbn [block_value]. rewrite !IH, Nat2Z.inj_succ, <- Z.add_1_r, two_pow_succ by lia.
     assert (Hw := two_pow_pos (Z.of_nat k) ltac:(lia)).
     rewrite (range_split lo (lo + 2 ^ Z.of_nat k) (lo + 2 * _)), flat_map_app by lia.

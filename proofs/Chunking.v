@@ -88,7 +88,8 @@ Section Chunking.
       take before op a r i incoming own.
     Proof.
       intros Hc. unfold take.
-      assert (E : chunks (with_chunks (widened cuts) a) = widened cuts (chunks a)) by now destruct a.
+      assert (E : chunks (with_chunks (widened cuts) a) = widened cuts (chunks a))
+        by now destruct a.
       assert (E' : forall v w, receive before op (with_chunks (widened cuts) a) r v w =
                                receive before op a r v w) by now destruct a.
       rewrite E. clear E. revert own. induction (chunks a) as [|j l IH]; intros own; [reflexivity|].

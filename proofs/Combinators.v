@@ -39,7 +39,8 @@ Lemma nth_padded s n t : nth t (padded s n) IDLE = nth t s IDLE.
 Proof.
   unfold padded. destruct (Nat.lt_ge_cases t (length s)) as [H|H]; [now rewrite app_nth1|].
   rewrite app_nth2, (nth_overflow s) by assumption.
-  destruct (nth_in_or_default (t - length s) (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) IDLE)
+  destruct (nth_in_or_default (t - length s)
+              (repeat IDLE (Z.to_nat (n - Z.of_nat (length s)))) IDLE)
     as [Hin|E']; [now apply repeat_spec in Hin|assumption].
 Qed.
 

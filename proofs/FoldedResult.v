@@ -6,7 +6,7 @@
 
     [folded_result]: every rank ends with the core's balanced tree, over the survivors, in
     whose leaves a folded pair stands merged ([leaf]).  Two more rounds than the core
-    ([folded_depth]).  [leaves_everyone]: the leaves are all ranks, in rank order. *)
+    ([folded_depth]).  In which order operands stand: FoldedOrder.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Collectives Combinators Groups Traffic Blocks
   Doubling Folding.
@@ -127,7 +127,8 @@ Section Folded.
       fold p in Hp, Hpn. cbn [run_by]. rewrite (round_column Z.ltb op N);
         [|apply outof_matches; lia|assumption].
       unfold round, outof. fold_step r Hr; cbn [reverse map rev app nth turned fold_left peer].
-      - rewrite take_named by assumption. cbn [receive]. rewrite <- (Hy i) by (unfold extra in *; lia).
+      - rewrite take_named by assumption. cbn [receive].
+        rewrite <- (Hy i) by (unfold extra in *; lia).
         rewrite survivor by (assumption || (unfold extra in *; lia)). fold p extra.
         now replace (i <? extra) with true by lia.
       - rewrite take_send, <- (Hy i) by (unfold extra in *; lia).
@@ -176,7 +177,8 @@ Section Folded.
     intros E. apply matches_then.
     - intros r _. now apply fold_in_length.
     - now apply into_matches.
-    - apply matches_then; [intros; apply middle_length|apply middle_matches|now apply outof_matches].
+    - apply matches_then;
+        [intros; apply middle_length|apply middle_matches|now apply outof_matches].
   Qed.
 
   Theorem folded_matches : matches N folded_program folded_rounds.
@@ -227,30 +229,3 @@ Section Folded.
       apply block_value_ext. intros q Hq. apply into_result; [assumption|lia|assumption].
   Qed.
 End Folded.
-
-(** All survivors' leaves: every rank once, in rank order. *)
-Lemma leaves_everyone N c : 0 < N ->
-  flat_map (leaf N (@app contribution) own c) (range 0 (power_below N)) = everyone N c.
-Proof.
-  intros HN. destruct (power_between N HN) as (_ & Hp & Hpn).
-  set (p := power_below N) in *. set (extra := N - p).
-  rewrite (range_split 0 extra p), flat_map_app by (unfold extra; lia).
-  unfold everyone, ranks. rewrite (range_split 0 (2 * extra) N), map_app by (unfold extra; lia).
-  unfold leaf. fold p extra. f_equal.
-  - assert (G : forall e : nat, Z.of_nat e <= extra ->
-      flat_map (fun i => if i <? extra then own (2 * i) c ++ own (2 * i + 1) c
-                         else own (i + extra) c) (range 0 (Z.of_nat e)) =
-      map (fun q => (q, c)) (range 0 (2 * Z.of_nat e))).
-    { induction e as [|e IH]; intros He; [reflexivity|].
-      replace (2 * Z.of_nat (S e)) with (2 * Z.of_nat e + 1 + 1) by lia.
-      replace (Z.of_nat (S e)) with (Z.of_nat e + 1) by lia.
-      rewrite !range_last, flat_map_app, !map_app, IH, <- app_assoc by lia. cbn [flat_map].
-      now replace (Z.of_nat e <? extra) with true by lia. }
-    assert (H := G (Z.to_nat extra)). rewrite Z2Nat.id in H by (unfold extra; lia). apply H. lia.
-  - replace (range (2 * extra) N) with (map (fun i => i + extra) (range extra p))
-      by (rewrite range_shift; f_equal; unfold extra; lia).
-    assert (H : forall i, In i (range extra p) -> extra <= i) by (intros i; rewrite in_range; lia).
-    revert H. generalize (range extra p) as l. induction l as [|i l IH]; intros H; [reflexivity|].
-    cbn [flat_map map]. rewrite IH by (intros; apply H; now right).
-    assert (extra <= i) by (apply H; now left). now replace (i <? extra) with false by lia.
-Qed.

@@ -36,7 +36,8 @@ Section FoldedTraffic.
       by (intros i Hi; apply index_of_member; [apply survivors_distinct|now rewrite Size]).
     unfold place_after_folding. fold p extra.
     destruct (fold_cases N r Hr) as [(i & Hi & ->)|[(i & Hi & ->)|H]].
-    - fold p extra in Hi. replace (2 * extra <=? 2 * i) with false by lia. rewrite Z.mul_comm, Z.mod_mul by lia.
+    - fold p extra in Hi. replace (2 * extra <=? 2 * i) with false by lia.
+      rewrite Z.mul_comm, Z.mod_mul by lia.
       cbn [Z.eqb negb]. symmetry. apply index_of_none. rewrite survivors_are by assumption.
       fold p extra. rewrite in_app_iff, in_map_iff, in_range.
       intros [(j & E & _)|H]; lia.
@@ -93,15 +94,18 @@ Section FoldedTraffic.
   Proof.
     intros Hr E. rewrite reverse_sent, reverse_received. unfold folding. fold p extra.
     destruct (fold_cases N r Hr) as [(i & Hi & ->)|[(i & Hi & ->)|H]].
-    - fold p extra in Hi. rewrite fold_in_even by assumption. replace (2 * i <? 2 * extra) with true by lia.
+    - fold p extra in Hi. rewrite fold_in_even by assumption.
+      replace (2 * i <? 2 * extra) with true by lia.
       assert (O : others (2 * i) (2 * i + 1) = true) by (apply negb_true_iff, Z.eqb_neq; lia).
       unfold sent_where, received_where, step_sends, step_receives, action_sends, action_receives.
       cbn [map is_send negb andb peer chunks]. rewrite O. cbn. lia.
-    - fold p extra in Hi. rewrite fold_in_odd by assumption. replace (2 * i + 1 <? 2 * extra) with true by lia.
+    - fold p extra in Hi. rewrite fold_in_odd by assumption.
+      replace (2 * i + 1 <? 2 * extra) with true by lia.
       assert (O : others (2 * i + 1) (2 * i) = true) by (apply negb_true_iff, Z.eqb_neq; lia).
       unfold sent_where, received_where, step_sends, step_receives, action_sends, action_receives.
       cbn [map is_send negb andb peer chunks]. rewrite O. cbn. lia.
-    - fold p extra in H. rewrite fold_in_beyond by (fold p extra; lia). now replace (r <? 2 * extra) with false by lia.
+    - fold p extra in H. rewrite fold_in_beyond by (fold p extra; lia).
+      now replace (r <? 2 * extra) with false by lia.
   Qed.
 
   Let inner : program := fun i => core i p.

@@ -65,7 +65,8 @@ Section Folding.
       { induction e as [|e IH]; intros He; [reflexivity|].
         replace (2 * Z.of_nat (S e)) with (2 * Z.of_nat e + 1 + 1) by lia.
         replace (Z.of_nat (S e)) with (Z.of_nat e + 1) by lia.
-        rewrite !range_last, !filter_app, map_app, IH, <- app_assoc by lia. f_equal. cbn [filter map].
+        rewrite !range_last, !filter_app, map_app, IH, <- app_assoc by lia. f_equal.
+        cbn [filter map].
         replace (2 * extra <=? 2 * Z.of_nat e) with false by lia.
         replace (2 * extra <=? 2 * Z.of_nat e + 1) with false by lia.
         replace ((2 * Z.of_nat e) mod 2) with 0 by (rewrite Z.mul_comm, Z.mod_mul; lia).

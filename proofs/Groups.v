@@ -10,22 +10,9 @@
     order of the ranks, not of the places: hence the group's own [before]. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Combinators Traffic.
+From Refcoll Require Export Places.
 Import ListNotations.
 Open Scope Z_scope.
-
-(** [group.index(rank)], if it is there. *)
-Fixpoint index_of (rank : Z) (group : list Z) : option Z :=
-  match group with
-  | [] => None
-  | member :: rest =>
-      if member =? rank then Some 0
-      else match index_of rank rest with None => None | Some i => Some (i + 1) end
-  end.
-
-(** [group[place]]. *)
-Definition member (group : list Z) (place : Z) : Z := nth (Z.to_nat place) group 0.
-
-Definition size_of (group : list Z) : Z := Z.of_nat (length group).
 
 Definition with_peer (f : Z -> Z) (a : action) : action :=
   match a with
@@ -39,35 +26,6 @@ Definition on_ranks (group : list Z) (core : Z -> Z -> schedule) (rank : Z) : sc
   | None => []
   | Some place => map (map (with_peer (member group))) (core place (size_of group))
   end.
-
-(** ** Places *)
-
-Lemma index_of_none rank group : index_of rank group = None <-> ~ In rank group.
-Proof.
-  induction group as [|m group IH]; cbn; [tauto|].
-  destruct (Z.eqb_spec m rank) as [->|]; [split; [discriminate|tauto]|].
-  destruct (index_of rank group); split; intros H; try tauto; try discriminate; intuition discriminate.
-Qed.
-
-Lemma index_of_some rank group place : index_of rank group = Some place ->
-  0 <= place < size_of group /\ member group place = rank.
-Proof.
-  unfold size_of, member. revert place.
-  induction group as [|m group IH]; intros place; cbn [index_of]; [discriminate|].
-  destruct (Z.eqb_spec m rank) as [->|]; [intros [= <-]; cbn [length nth Z.to_nat]; split; [lia|reflexivity]|].
-  destruct (index_of rank group) as [i|] eqn:E; [|discriminate]. intros [= <-].
-  destruct (IH i eq_refl) as [Hi <-]. cbn [length]. split; [lia|].
-  replace (Z.to_nat (i + 1)) with (S (Z.to_nat i)) by lia. reflexivity.
-Qed.
-
-Lemma all_members group : map (member group) (ranks (size_of group)) = group.
-Proof.
-  unfold ranks, range, member, size_of. rewrite map_map, Z.sub_0_r, Nat2Z.id.
-  transitivity (map (fun k => nth k group 0) (seq 0 (length group)));
-    [apply map_ext; intros k; f_equal; lia|].
-  induction group as [|a l IH]; [reflexivity|]. cbn [length seq map nth].
-  f_equal. rewrite <- seq_shift, map_map. exact IH.
-Qed.
 
 Section Group.
   Variables (N : Z) (group : list Z) (core : Z -> Z -> schedule) (n : nat).
@@ -91,7 +49,8 @@ Section Group.
   Lemma member_injective i j : 0 <= i < M -> 0 <= j < M ->
     member group i = member group j -> i = j.
   Proof.
-    intros Hi Hj E. assert (H := index_of_member i Hi). rewrite E, index_of_member in H by assumption.
+    intros Hi Hj E. assert (H := index_of_member i Hi).
+    rewrite E, index_of_member in H by assumption.
     congruence.
   Qed.
 
@@ -201,7 +160,8 @@ Section Group.
       rewrite (round_column before op N) by (try apply HM; try lia; now apply exist, member_in).
       rewrite (round_column group_before op M) by (try apply core_matches; lia).
       rewrite member_round, fold_left_map, IH by (lia || assumption).
-      apply fold_left_ext. intros a v Ha. rewrite take_member, peer_with_peer, IH; [reflexivity|lia|].
+      apply fold_left_ext. intros a v Ha.
+      rewrite take_member, peer_with_peer, IH; [reflexivity|lia|].
       apply (proj1 (core_matches t ltac:(lia)) place); assumption.
     Qed.
 
@@ -246,12 +206,14 @@ Section Group.
       received_where len far (outer (member group place)) = received_where len near (core place M).
     Proof.
       intros E. rewrite member_schedule. unfold received_where. rewrite map_map.
-      apply zsum_ext. intros s Hs. unfold step_receives. rewrite map_map. apply zsum_ext. intros a Ha.
+      apply zsum_ext. intros s Hs. unfold step_receives. rewrite map_map. apply zsum_ext.
+      intros a Ha.
       assert (Hp := peers_exist place s a ends Hplace Hs Ha). unfold action_receives.
       rewrite peer_with_peer, E by assumption. now destruct a.
     Qed.
 
-    Lemma other_members i : 0 <= i < M -> others (member group place) (member group i) = others place i.
+    Lemma other_members i : 0 <= i < M ->
+      others (member group place) (member group i) = others place i.
     Proof.
       intros Hi. unfold others. f_equal. destruct (Z.eqb_spec i place) as [->|Hne].
       - apply Z.eqb_refl.

@@ -78,8 +78,10 @@ Section Halving.
   (** In round k each of them keeps one half. *)
   Lemma kept_start_halves r k : 0 <= r -> (k < K)%nat ->
     let lo := kept_start r k in let w := width (S k) in
-    (r <? partner r k = true /\ kept_start r (S k) = lo /\ kept_start (partner r k) (S k) = lo + w) \/
-    (r <? partner r k = false /\ kept_start r (S k) = lo + w /\ kept_start (partner r k) (S k) = lo).
+    (r <? partner r k = true /\ kept_start r (S k) = lo /\
+       kept_start (partner r k) (S k) = lo + w) \/
+    (r <? partner r k = false /\ kept_start r (S k) = lo + w /\
+       kept_start (partner r k) (S k) = lo).
   Proof.
     intros Hr Hk lo w. cbn [kept_start]. rewrite kept_start_partner by lia. fold lo w.
     assert (0 <= partner r k)

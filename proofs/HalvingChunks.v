@@ -38,7 +38,8 @@ Section Chunks.
     kept_start K r (K - i) <= final_chunk < kept_start K r (K - i) + width K (K - i).
   Proof.
     induction i as [|i IH]; intros Hi.
-    - rewrite Nat.sub_0_r. unfold final_chunk, width. rewrite Z.sub_diag. change (2 ^ 0) with 1. lia.
+    - rewrite Nat.sub_0_r. unfold final_chunk, width. rewrite Z.sub_diag. change (2 ^ 0) with 1.
+      lia.
     - specialize (IH ltac:(lia)). replace (K - i)%nat with (S (K - S i)) in IH by lia.
       rewrite kept_start_step in IH.
       destruct (width_halves K (K - S i) ltac:(lia)) as [W W'].
@@ -46,12 +47,14 @@ Section Chunks.
   Qed.
 
   (** The block of 2^i chunks that holds the final one. *)
-  Theorem kept_nested i : (i <= K)%nat -> kept_start K r (K - i) = block_start final_chunk (Z.of_nat i).
+  Theorem kept_nested i : (i <= K)%nat ->
+    kept_start K r (K - i) = block_start final_chunk (Z.of_nat i).
   Proof.
     intros Hi. destruct (kept_start_multiple (K - i) ltac:(lia)) as [m E].
     assert (B := final_within i Hi). unfold block_start.
     assert (W : width K (K - i) = 2 ^ Z.of_nat i) by (unfold width; f_equal; lia).
-    rewrite E, W in *. f_equal. apply Z.div_unique with (r := final_chunk - m * 2 ^ Z.of_nat i); lia.
+    rewrite E, W in *. f_equal.
+    apply Z.div_unique with (r := final_chunk - m * 2 ^ Z.of_nat i); lia.
   Qed.
 
   Theorem kept_reversed i : (i < K)%nat ->

@@ -102,7 +102,9 @@ Section Leaders.
   (** ** The ring of leaders *)
 
   Lemma leader_in node : In node nodes -> In (member node 0) node.
-  Proof. intros Hn. apply member_in. assert (H := node_size_positive N nodes valid node Hn). lia. Qed.
+  Proof.
+    intros Hn. apply member_in. assert (H := node_size_positive N nodes valid node Hn). lia.
+  Qed.
 
   Lemma leaders_exist r : In r (leaders_of nodes) -> 0 <= r < N.
   Proof.

@@ -34,14 +34,17 @@ Section LeadersResult.
         (fun k _ => leader_value x (nth (Z.to_nat k) nodes []) c) c (K - 1).
 
     Lemma in_whole c : 0 <= c < K -> cut [0; K] 0 <= c < cut [0; K] (0 + 1).
-    Proof. intros Hc. unfold K. rewrite !(whole_cut nodes). cbn [Z.leb Z.compare Z.add]. exact Hc. Qed.
+    Proof.
+      intros Hc. unfold K. rewrite !(whole_cut nodes). cbn [Z.leb Z.compare Z.add]. exact Hc.
+    Qed.
 
     Lemma up_result x node c : In node nodes -> 0 <= c < K ->
       run op (up nodes) (up_rounds nodes) x (member node 0) c = leader_value x node c.
     Proof.
       intros Hn Hc. assert (P := node_size_positive N nodes valid node Hn). unfold up.
       rewrite (per_node_result N nodes valid _ _ _ levels
-                 (whole_increases N nodes HN valid) reduce_fits reduce_ends (levels_fit N nodes valid))
+                 (whole_increases N nodes HN valid) reduce_fits reduce_ends
+                 (levels_fit N nodes valid))
         with (i := 0) by (assumption || lia || now apply in_whole).
       exact (binomial_reduce_result (size_of node) P _ op (fun j _ => x (member node j) c)).
     Qed.
@@ -54,10 +57,12 @@ Section LeadersResult.
                  (whole_increases N nodes HN valid) broadcast_fits broadcast_ends
                  (levels_fit N nodes valid))
         with (i := 0) by (assumption || lia || now apply in_whole).
-      exact (binomial_broadcast_result (size_of node) P _ op (fun j _ => y (member node j) c) place Hp).
+      exact (binomial_broadcast_result (size_of node) P _ op (fun j _ => y (member node j) c)
+               place Hp).
     Qed.
 
-    Lemma leader k : 0 <= k < K -> member (leaders_of nodes) k = member (nth (Z.to_nat k) nodes []) 0.
+    Lemma leader k : 0 <= k < K ->
+      member (leaders_of nodes) k = member (nth (Z.to_nat k) nodes []) 0.
     Proof.
       intros Hk. unfold member at 1, leaders_of. unfold K, node_count in Hk.
       rewrite nth_indep with (d' := member [] 0) by (rewrite map_length; lia).

@@ -65,17 +65,16 @@ Section LeadersTraffic.
   Qed.
 
   Lemma leaders_ring_fits :
-    matches (size_of (leaders_of nodes)) (fun i => ring_all_reduce i (size_of (leaders_of nodes)))
-      (ring_rounds nodes) /\
-    ends_after (size_of (leaders_of nodes)) (fun i => ring_all_reduce i (size_of (leaders_of nodes)))
-      (ring_rounds nodes).
+    let count := size_of (leaders_of nodes) in let core i := ring_all_reduce i count in
+    matches count core (ring_rounds nodes) /\ ends_after count core (ring_rounds nodes).
   Proof.
-    rewrite (leaders_size nodes). fold K. split; [now apply ring_all_reduce_matches|].
+    cbn zeta. rewrite (leaders_size nodes). fold K. split; [now apply ring_all_reduce_matches|].
     intros i Hi. change (ring_all_reduce i K) with (ring K i).
     rewrite ring_all_reduce_depth. reflexivity.
   Qed.
 
-  Lemma across_sent f g : (forall j, 0 <= j < K -> place = 0 -> f (member (leaders_of nodes) j) = g j) ->
+  Lemma across_sent f g :
+    (forall j, 0 <= j < K -> place = 0 -> f (member (leaders_of nodes) j) = g j) ->
     sent_where len f (across nodes r) =
     if place =? 0 then sent_where len g (ring_all_reduce k K) else 0.
   Proof.
@@ -127,7 +126,8 @@ Section LeadersTraffic.
     + received_where (block_length len [0; K]) g (binomial_broadcast place m)
     + if place =? 0 then received_where len h (ring_all_reduce k K) else 0.
   Proof.
-    intros Hg Hh. rewrite (leaders_parts N nodes HN valid). unfold then_. rewrite !received_where_app.
+    intros Hg Hh. rewrite (leaders_parts N nodes HN valid). unfold then_.
+    rewrite !received_where_app.
     rewrite (across_received f h Hh). unfold up, down.
     rewrite !(per_node_received_where N nodes valid node place k is_node Hplace) with
       (rounds := levels m) (g := g); try assumption;

@@ -120,7 +120,8 @@ Proof.
 Qed.
 
 Lemma zsum_swap {X Y} (f : X -> Y -> Z) l l' :
-  zsum (map (fun a => zsum (map (f a) l')) l) = zsum (map (fun b => zsum (map (fun a => f a b) l)) l').
+  zsum (map (fun a => zsum (map (f a) l')) l) =
+    zsum (map (fun b => zsum (map (fun a => f a b) l)) l').
 Proof.
   induction l as [|a l IH]; cbn [map].
   - symmetry. now apply zsum_zero.

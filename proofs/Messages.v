@@ -50,7 +50,8 @@ Section Meaning.
   Proof.
     intros Hr. unfold take_messages, round_by, round_messages.
     set (f := fun memory m => _).
-    assert (Skip : forall l memory, ~ In r l -> fold_left f (flat_map (messages_to P) l) memory = memory).
+    assert (Skip : forall l memory, ~ In r l ->
+      fold_left f (flat_map (messages_to P) l) memory = memory).
     { induction l as [|q l IH]; intros memory Hn; [reflexivity|]. cbn [flat_map].
       rewrite fold_left_app. unfold f at 2. rewrite take_messages_to.
       destruct (Z.eqb_spec q r) as [->|_]; [exfalso; apply Hn; now left|].
@@ -73,7 +74,8 @@ Lemma elements_app len which ms ms' :
 Proof. unfold elements. now rewrite map_app, zsum_app. Qed.
 
 Lemma messages_to_matched N P r : round_matches N P -> 0 <= r < N ->
-  messages_to P r = map (fun a => Message r (chunks a) a) (filter (fun a => negb (is_send a)) (P r)).
+  messages_to P r =
+  map (fun a => Message r (chunks a) a) (filter (fun a => negb (is_send a)) (P r)).
 Proof.
   intros M Hr. unfold messages_to. rewrite (deliver_matched N) by assumption. now rewrite map_map.
 Qed.

@@ -112,12 +112,13 @@ Section Nodes.
   (** Node after node, their ranks are all ranks. *)
   Lemma over_nodes {X} (f : list Z -> list X) (h : Z -> X) :
     (forall node, In node nodes -> Permutation (f node) (map h node)) ->
-    Permutation (flat_map (fun k => f (nth (Z.to_nat k) nodes [])) (ranks (Z.of_nat (length nodes))))
+    Permutation (flat_map (fun k => f (nth (Z.to_nat k) nodes [])) (ranks (node_count nodes)))
                 (map h (ranks N)).
   Proof.
     intros H. assert (E : flat_map (fun k => f (nth (Z.to_nat k) nodes []))
-      (ranks (Z.of_nat (length nodes))) = flat_map f nodes).
-    { unfold ranks, range. rewrite Z.sub_0_r, Nat2Z.id, !flat_map_concat_map, map_map. f_equal.
+      (ranks (node_count nodes)) = flat_map f nodes).
+    { unfold ranks, range, node_count.
+      rewrite Z.sub_0_r, Nat2Z.id, !flat_map_concat_map, map_map. f_equal.
       transitivity (map (fun k => f (nth k nodes [])) (seq 0 (length nodes)));
         [apply map_ext; intros k; do 2 f_equal; lia|]. clear.
       induction nodes as [|a l IH]; [reflexivity|]. cbn [length seq map nth].

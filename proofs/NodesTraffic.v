@@ -71,7 +71,8 @@ Section NodesTraffic.
       - apply not_in_node. intros H. apply Hne. assert (D := nodes_distinct N nodes valid).
         assert (Same := node_unique N nodes valid _ _ _ (kth_node nodes j Hj) node_in Hin H).
         assert (Hk := proj1 is_node). rewrite <- (proj2 is_node) in Same.
-        unfold K, node_count in Hj, Hk. apply (NoDup_nth nodes []) in Same; [lia|assumption|lia|lia].
+        unfold K, node_count in Hj, Hk.
+        apply (NoDup_nth nodes []) in Same; [lia|assumption|lia|lia].
     Qed.
 
     Lemma one_of_each_not_near j : 0 <= j < K -> member group k = r ->

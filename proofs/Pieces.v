@@ -71,7 +71,8 @@ Proof.
   replace (Z.to_nat j) with (Datatypes.S (Z.to_nat (j - 1))) by lia. cbn [nth].
   destruct (Z.eq_dec i 0) as [->|Hi].
   - apply F, nth_In. lia.
-  - replace (Z.to_nat i) with (Datatypes.S (Z.to_nat (i - 1))) by lia. apply IH; [assumption|lia|lia].
+  - replace (Z.to_nat i) with (Datatypes.S (Z.to_nat (i - 1))) by lia.
+    apply IH; [assumption|lia|lia].
 Qed.
 
 (** ** The cuts of valid nodes *)
@@ -103,7 +104,8 @@ Section Pieces.
   Proof.
     assert (G : forall l, (forall node, In node l -> In node nodes) -> 0 < unit l).
     { induction l as [|node l IH]; intros H; unfold unit; cbn [map fold_right]; [lia|].
-      fold (unit l). assert (P := node_size_positive N nodes valid node (H node (or_introl eq_refl))).
+      fold (unit l).
+      assert (P := node_size_positive N nodes valid node (H node (or_introl eq_refl))).
       assert (U : 0 < unit l) by (apply IH; intros; apply H; now right).
       assert (L := Z.lcm_nonneg (size_of node) (unit l)).
       assert (E := Z.lcm_eq_0 (size_of node) (unit l)). lia. }
@@ -154,7 +156,8 @@ Section Pieces.
   Lemma place_of_first : place_of nodes 0 = 0.
   Proof.
     destruct some_node as [node Hn]. assert (P := node_size_positive N nodes valid node Hn).
-    assert (H : In 0 (cuts nodes)) by (apply in_cuts; exists node, 0; repeat split; (assumption || lia)).
+    assert (H : In 0 (cuts nodes))
+      by (apply in_cuts; exists node, 0; repeat split; (assumption || lia)).
     destruct (place_of_cut 0 H) as [Hp _].
     assert (B : 0 <= member (cuts nodes) 0)
       by (apply cut_between, member_in; lia).
@@ -168,7 +171,8 @@ Section Pieces.
     assert (H : In (unit nodes) (cuts nodes))
       by (apply in_cuts; exists node, (size_of node); repeat split; (assumption || lia)).
     destruct (place_of_cut _ H) as [Hp Em]. unfold pieces.
-    destruct (Z.lt_ge_cases (place_of nodes (unit nodes)) (size_of (cuts nodes) - 1)) as [L|L]; [|lia].
+    destruct (Z.lt_ge_cases (place_of nodes (unit nodes)) (size_of (cuts nodes) - 1)) as [L|L];
+      [|lia].
     assert (S := sorted_nth _ _ _ cuts_sorted (conj (proj1 Hp) L) ltac:(lia)). rewrite Em in S.
     assert (B := cut_between (member (cuts nodes) (size_of (cuts nodes) - 1))
       ltac:(apply member_in; lia)). lia.

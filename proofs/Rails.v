@@ -119,7 +119,8 @@ Section Rails.
       destruct (place_of_cut nodes _ (share_in_cuts nodes node (i + 1) Hn ltac:(lia))) as [B E].
       apply place_order; [apply share_in_cuts; (assumption || lia)|assumption|].
       rewrite E. nia.
-    - rewrite (share_cut_beyond node i), (share_cut_beyond node (i + 1)) by (assumption || lia). lia.
+    - rewrite (share_cut_beyond node i), (share_cut_beyond node (i + 1)) by (assumption || lia).
+      lia.
   Qed.
 
   (** ** Matches, depth *)

@@ -29,7 +29,8 @@ Section Across.
     intros Hk. unfold member at 1, owners. unfold K, node_count in Hk.
     rewrite nth_indep with (d' := member [] (member (cuts nodes) piece * size_of [] / unit nodes))
       by (rewrite map_length; lia).
-    now rewrite (map_nth (fun node => member node (member (cuts nodes) piece * size_of node / unit nodes))).
+    now rewrite (map_nth (fun node =>
+      member node (member (cuts nodes) piece * size_of node / unit nodes))).
   Qed.
 
   Lemma owner_of_node node piece : In node nodes -> 0 <= piece < pieces nodes ->
@@ -144,7 +145,8 @@ Section Across.
     - unfold rail_programs. rewrite (range_split 0 piece), (range_first piece) by lia.
       now rewrite map_app.
     - intros P HP q t a Hq Ha Hin. rewrite <- map_app in HP.
-      apply in_map_iff in HP as (other & <- & Ho). apply rail_chunks with (c := c) in Ha; [|assumption].
+      apply in_map_iff in HP as (other & <- & Ho).
+      apply rail_chunks with (c := c) in Ha; [|assumption].
       assert (other <> piece) by (apply in_app_iff in Ho as [H|H]; apply in_range in H; lia). nia.
     - apply (owners_exist piece); [assumption|]. apply member_in. now rewrite owners_size.
   Qed.
@@ -164,7 +166,8 @@ Section Across.
     assert (CL : In (unit nodes) (cuts nodes)).
     { rewrite E. unfold width. apply share_in_cuts; [assumption|lia]. }
     assert (L : place_of nodes (j * width) < pieces nodes).
-    { apply Z.nle_gt. intros H. rewrite <- Last in H. apply place_order in H; [|assumption|assumption].
+    { apply Z.nle_gt. intros H. rewrite <- Last in H.
+      apply place_order in H; [|assumption|assumption].
       rewrite Mp in H. nia. }
     exists (place_of nodes (j * width)). split; [lia|]. apply in_map_iff. exists node.
     split; [|assumption]. rewrite Mp, E. transitivity (member node j); [|exact Mj]. f_equal.
@@ -193,8 +196,9 @@ Section Across.
     - now apply gathers_matches.
   Qed.
 
-  Lemma rails_parts_match : matches N (then_ (scatters nodes) (then_ (all_rails nodes) (gathers nodes)))
-    (rails_rounds nodes).
+  Lemma rails_parts_match :
+    matches N (then_ (scatters nodes) (then_ (all_rails nodes) (gathers nodes)))
+      (rails_rounds nodes).
   Proof.
     apply matches_then.
     - now apply scatters_length.

@@ -8,7 +8,8 @@
     counted over any choice of peers: RailsCosts.v chooses those near, and those far. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic
-  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult NodesTraffic RailsPeers.
+  Chunking SideBySide Ring RingTraffic Nodes NodesTraffic Pieces Rails RailsAcross RailsResult
+  RailsPeers.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -45,7 +46,8 @@ Section RailsCosts.
   Proof.
     assert (Cut := shares_increase N nodes HN valid node).
     assert (G : forall j : nat, Z.of_nat j <= m -> total share_length (Z.of_nat j) =
-      volume len (range (cut (node_shares nodes node) 0) (cut (node_shares nodes node) (Z.of_nat j)))).
+      volume len (range (cut (node_shares nodes node) 0)
+                        (cut (node_shares nodes node) (Z.of_nat j)))).
     { induction j as [|j IH]; intros Hj; [now rewrite range_empty by reflexivity|].
       replace (Z.of_nat (S j)) with (Z.of_nat j + 1) by lia. unfold total, ranks in *.
       rewrite range_last, volume_app, IH, volume_one by lia. unfold share_length, block_length.
@@ -85,7 +87,8 @@ Section RailsCosts.
   Proof.
     intros Hi. unfold piece_lengths, block_length. rewrite !(rail_cut N nodes HN valid). fold K.
     replace (Z.min (Z.max 0 (i + 1)) K) with (i + 1) by lia.
-    replace (Z.min (Z.max 0 i) K) with i by lia. rewrite Z.add_assoc, range_one. exact (volume_one len _).
+    replace (Z.min (Z.max 0 i) K) with i by lia. rewrite Z.add_assoc, range_one.
+    exact (volume_one len _).
   Qed.
 
   Section Rail.
@@ -109,7 +112,8 @@ Section RailsCosts.
     Lemma one_rail_sent :
       sent_where len f (one_rail nodes piece r) = sent_where lengths g (ring_all_reduce k K).
     Proof.
-      destruct owners_core as [M En]. unfold one_rail, rail, r. rewrite on_chunks_sent. fold K (piece_lengths piece) lengths.
+      destruct owners_core as [M En]. unfold one_rail, rail, r. rewrite on_chunks_sent.
+      fold K (piece_lengths piece) lengths.
       rewrite <- (place_on_rail N nodes valid node place k is_node Hplace piece) by assumption.
       assert (H := on_ranks_sent_where _ _ _ (owners_distinct N nodes valid piece exists_) M
                      lengths f k En). rewrite owners_size in H.
@@ -117,9 +121,11 @@ Section RailsCosts.
     Qed.
 
     Lemma one_rail_received :
-      received_where len f (one_rail nodes piece r) = received_where lengths g (ring_all_reduce k K).
+      received_where len f (one_rail nodes piece r) =
+        received_where lengths g (ring_all_reduce k K).
     Proof.
-      destruct owners_core as [M En]. unfold one_rail, rail, r. rewrite on_chunks_received. fold K (piece_lengths piece) lengths.
+      destruct owners_core as [M En]. unfold one_rail, rail, r. rewrite on_chunks_received.
+      fold K (piece_lengths piece) lengths.
       rewrite <- (place_on_rail N nodes valid node place k is_node Hplace piece) by assumption.
       assert (H := on_ranks_received_where _ _ _ (owners_distinct N nodes valid piece exists_) M
                      lengths f k En). rewrite owners_size in H.

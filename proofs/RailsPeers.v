@@ -51,7 +51,8 @@ Section RailsPeers.
     assert (Hin := owner_of_node N nodes valid other piece Ho Hp).
     change (member other (share_of nodes other piece) = r) in E'. rewrite E' in Hin.
     assert (other = node) as ->.
-    { apply (node_unique N nodes valid _ _ r); [assumption|apply in_nodes|assumption|apply r_in_node]. }
+    { apply (node_unique N nodes valid _ _ r);
+        [assumption|apply in_nodes|assumption|apply r_in_node]. }
     rewrite owner by apply is_node. rewrite (proj2 is_node). exact E'.
   Qed.
 
@@ -84,7 +85,8 @@ Section RailsPeers.
         assert (Hin := owner_of_node N nodes valid other piece Ho Hp).
         change (member other (share_of nodes other piece) = r) in E. rewrite E in Hin.
         assert (other = node) as ->.
-        { apply (node_unique N nodes valid _ _ r); [assumption|apply in_nodes|assumption|apply r_in_node]. }
+        { apply (node_unique N nodes valid _ _ r);
+            [assumption|apply in_nodes|assumption|apply r_in_node]. }
         apply member_injective in E; try assumption.
         apply (node_distinct N nodes valid), in_nodes.
       - intros E. apply in_map_iff. exists node. split; [|apply in_nodes].

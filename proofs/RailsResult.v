@@ -118,7 +118,8 @@ Section RailsResult.
       rewrite (run_then N _ _ _ _ (scatters_length N nodes valid) (scatters_matches N nodes valid)
                  (rails_tail_matches N nodes HN valid)) by assumption.
       rewrite (run_then N _ _ _ _ (all_rails_length N nodes HN valid)
-                 (all_rails_matches N nodes HN valid) (gathers_matches N nodes valid)) by assumption.
+                 (all_rails_matches N nodes HN valid) (gathers_matches N nodes valid))
+        by assumption.
       destruct (node_of_rank N nodes valid r Hr) as [Hn Hin].
       destruct (index_of r (node_of nodes r)) as [place|] eqn:E; [|now apply index_of_none in E].
       apply index_of_some in E as [Hplace E]. rewrite <- E at 1.

@@ -10,7 +10,8 @@
     S/m, between: [rails_sent_within_equal], [rails_sent_between_equal]. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic
-  Chunking SideBySide Ring RingTraffic Nodes Pieces Rails RailsAcross RailsResult NodesTraffic RailsPeers RailsCosts.
+  Chunking SideBySide Ring RingTraffic Nodes NodesTraffic Pieces Rails RailsAcross RailsResult
+  RailsPeers RailsCosts.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -57,7 +58,8 @@ Section RailsTraffic.
       change (ring_reduce_scatter place (size_of node)) with (scatter m place).
       change (ring_all_gather place (size_of node)) with (gather m place).
       rewrite !sent_out, ring_reduce_scatter_sent, ring_all_gather_sent by (assumption || lia).
-      fold share. unfold share, m. rewrite (shares_total N nodes len HN valid node place k is_node Hplace).
+      fold share. unfold share, m.
+      rewrite (shares_total N nodes len HN valid node place k is_node Hplace).
       fold whole. lia.
     - apply (mates_are_near N nodes valid node place k is_node Hplace).
     - intros. now apply (owner_not_near N nodes valid node place k is_node Hplace).
@@ -73,7 +75,8 @@ Section RailsTraffic.
       change (ring_all_gather place (size_of node)) with (gather m place).
       rewrite !received_in, ring_reduce_scatter_received, ring_all_gather_received
         by (assumption || lia).
-      fold share. unfold share, m. rewrite (shares_total N nodes len HN valid node place k is_node Hplace).
+      fold share. unfold share, m.
+      rewrite (shares_total N nodes len HN valid node place k is_node Hplace).
       fold whole. lia.
     - apply (mates_are_near N nodes valid node place k is_node Hplace).
     - intros. now apply (owner_not_near N nodes valid node place k is_node Hplace).
@@ -165,7 +168,8 @@ Section RailsTraffic.
     K * sent_where len far (rails nodes r) =
     2 * (K - 1) * share place.
   Proof.
-    intros E. rewrite rails_sent_between, <- share_is_pieces, <- !zsum_scale. apply zsum_ext. intros piece _.
+    intros E. rewrite rails_sent_between, <- share_is_pieces, <- !zsum_scale. apply zsum_ext.
+    intros piece _.
     assert (B := Z.mod_pos_bound (k + 1) K K_positive). destruct is_node as [Hk _].
     rewrite (E piece ((k + 1) mod K) k) by assumption.
     assert (T : piece_length nodes len piece = K * chunk piece k).

@@ -12,8 +12,8 @@
       the bit, whether or not the operator commutes or associates.
     - [ring_all_reduces], [ring_reduce_scatters]: every rank is in it exactly once.
     Where the ring turns from rank N-1 to rank 0 the lower rank's own operand goes left of
-    what arrives ([Columns.hop]); for an operator that commutes, such as floating-point addition, this
-    changes nothing: [ring_value_commutative]. *)
+    what arrives ([Columns.hop]); for an operator that commutes, such as floating-point
+    addition, this changes nothing: [ring_value_commutative]. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Collectives Combinators.
 Import ListNotations.

@@ -74,7 +74,8 @@ Section TreeTraffic.
     - assert (E := levels_enough N HN). fold L in E.
       destruct (parent_round L) as (k & Hk & C); [rewrite Z.mod_small; lia|].
       rewrite (zsum_single_nat _ L k Hk), C; [reflexivity|]. intros j _ Hj.
-      destruct (child_at j r) eqn:E'; [|reflexivity]. exfalso. apply Hj. symmetry. now apply child_once.
+      destruct (child_at j r) eqn:E'; [|reflexivity]. exfalso. apply Hj. symmetry.
+      now apply child_once.
     - apply zsum_zero. intros k _. unfold child_at. replace r with 0 by lia.
       rewrite Z.mod_0_l by (assert (H' := two_pow_pos (Z.of_nat k)); lia).
       replace (0 =? 2 ^ Z.of_nat k) with false; [reflexivity|].
