@@ -4,7 +4,7 @@
         pairwise reduce-scatter                                 every N
         recursive doubling, recursive halving, Rabenseifner     every N, folded where needed
         binomial broadcast, reduce, all-reduce                  every N
-        hierarchical all-reduce over rails                      AsyncRails.v
+        hierarchical all-reduces                                AsyncHierarchical.v
 
     [..._orderly], for Async.v's [orderly]; then AsyncEnds.v says that every execution, by any
     transport that is no slower than rendezvous, ends, and with the synchronous result:

@@ -11,8 +11,8 @@
     Where chunks are of unequal lengths, the ring and its halves are best in what all ranks send
     together: [ring_all_reduce_least_total], and the like. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Collectives Traffic Blocks Doubling.
-From Refcoll Require Import Ring RingOnce RingTraffic Halving Rabenseifner.
+From Refcoll Require Import Lists Schedule Collectives Traffic Blocks.
+From Refcoll Require Import Ring RingOnce RingTraffic Halving Rabenseifner Folding AnySize.
 From Refcoll Require Import LowerBoundSchedules LowerBoundPrograms.
 Import ListNotations.
 Open Scope Z_scope.
@@ -190,26 +190,33 @@ Section Halving.
   Variable K : nat.
   Let N := 2 ^ Z.of_nat K.
 
-  Lemma halving_doubling_all_reduces : all_reduces N N (halving_doubling_program K) (K + K).
+  Lemma power_below_two : power_below N = N.
+  Proof. unfold power_below, N. rewrite Z.log2_pow2, shift_one by lia. reflexivity. Qed.
+
+  (** Nothing to fold. *)
+  Lemma not_folded core whole rounds r : folded core whole rounds r N = core r N.
+  Proof. unfold folded. now rewrite power_below_two, Z.sub_diag. Qed.
+
+  Lemma rabenseifner_is_all_reduce S len : cuts len S N -> all_reduce N S (rabenseifner N) len.
   Proof.
-    apply in_rank_order_all_reduces. intros r c Hr Hc. unfold contributions.
-    rewrite halving_doubling_result by (trivial; intros a b _ _; reflexivity).
-    rewrite block_value_lists. unfold everyone, ranks. cbn [Z.add]. fold N.
-    induction (range 0 N) as [|q l IH]; [reflexivity|]. cbn [flat_map map app]. now rewrite IH.
+    intros H. assert (HN : 0 < N) by (apply two_pow_pos; lia).
+    exists N, (rabenseifner_rounds N). split; [assumption|]. split.
+    - now apply matches_fits, rabenseifner_matches.
+    - apply in_rank_order_all_reduces. rewrite <- power_below_two at 2.
+      now apply rabenseifner_in_rank_order.
   Qed.
 
   Theorem rabenseifner_optimal q : 0 <= q ->
-    busiest_least N (all_reduce N (N * q)) (halving_doubling_program K) (fun _ => q).
+    busiest_least N (all_reduce N (N * q)) (rabenseifner N) (fun _ => q).
   Proof.
     intros Hq. assert (HN : 0 < N) by (apply two_pow_pos; lia).
     assert (E := equal_cuts N HN q Hq). assert (T := proj2 (proj2 (proj2 E))).
-    apply all_reduce_busiest; [assumption| |intros r Hr..].
-    - exists N, (K + K)%nat. split; [assumption|]. split.
-      + apply matches_fits, halving_doubling_matches.
-      + apply halving_doubling_all_reduces.
-    - rewrite <- T. now apply (halving_doubling_sent_equal K (fun _ => q) r).
-    - assert (G := halving_doubling_sent_equal K (fun _ => q) r Hr (fun _ _ => eq_refl)).
-      rewrite halving_doubling_sent in G by assumption.
+    apply all_reduce_busiest; [assumption|now apply rabenseifner_is_all_reduce|intros r Hr..];
+      unfold sent, received, rabenseifner, rabenseifner_all_reduce; rewrite not_folded;
+      assert (G := halving_doubling_sent_equal K (fun _ => q) r Hr (fun _ _ => eq_refl)).
+    - now rewrite <- T.
+    - rewrite halving_doubling_sent in G by assumption.
+      change (N * received (fun _ => q) (halving_doubling_program K) r = 2 * (N - 1) * (N * q)).
       now rewrite halving_doubling_received, <- T by assumption.
   Qed.
 End Halving.

@@ -7,8 +7,9 @@
     [fewest_rounds]: the program is of the kind in question and keeps to one port, and no
     program of that kind that does takes fewer rounds. *)
 From Coq Require Import ZArith List Bool Lia.
-From Refcoll Require Import Lists Schedule Collectives Traffic Blocks Doubling Tree TreeResult.
-From Refcoll Require Import LowerBoundSchedules LowerBoundRounds.
+From Refcoll Require Import Lists Schedule Collectives Traffic Blocks Doubling AnySize.
+From Refcoll Require Import Tree TreeResult.
+From Refcoll Require Import LowerBoundSchedules LowerBoundRounds Optimal.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -32,23 +33,25 @@ Section Doubling.
   Variable K : nat.
   Let N := 2 ^ Z.of_nat K.
 
-  Lemma doubling_all_reduces : all_reduces N 1 (doubling_program K) K.
+  Lemma same_rounds k r : round (recursive_doubling N) k r = round (doubling_program K) k r.
   Proof.
-    apply in_rank_order_all_reduces. intros r c Hr Hc. replace c with 0 by lia.
-    unfold contributions. rewrite doubling_result by (trivial; intros a b _ _; reflexivity).
-    rewrite block_value_lists. unfold everyone, ranks. cbn [Z.add]. fold N.
-    induction (range 0 N) as [|q l IH]; [reflexivity|]. cbn [flat_map map app]. now rewrite IH.
+    unfold round, recursive_doubling, recursive_doubling_all_reduce, N. now rewrite not_folded.
   Qed.
 
-  Theorem doubling_fewest_rounds : fewest_rounds N (all_reduces N) (doubling_program K) K.
+  Theorem recursive_doubling_fewest_rounds :
+    fewest_rounds N (all_reduces N) (recursive_doubling N) K.
   Proof.
-    assert (HN : 0 < N) by (apply two_pow_pos; lia). apply meets_rounds.
+    assert (HN : 0 < N) by (apply two_pow_pos; lia).
+    assert (HK : recursive_doubling_rounds N = K).
+    { unfold recursive_doubling_rounds, rounds_with_folding, log2_below, N.
+      rewrite power_below_two, Z.ltb_irrefl, Z.log2_pow2 by lia. apply Nat2Z.id. }
+    apply meets_rounds.
     - intros P' n' (C & HC & F & O & H). now apply (all_reduce_rounds N C P' n').
-    - exists 1. split; [lia|]. split; [|split].
-      + apply matches_fits, doubling_matches.
-      + intros k r Hk Hr. rewrite doubling_round by assumption.
+    - rewrite <- HK. exists 1. split; [lia|]. split; [|split].
+      + now apply matches_fits, recursive_doubling_matches.
+      + rewrite HK. intros k r Hk Hr. rewrite same_rounds, doubling_round by assumption.
         split; cbn; destruct (others r _); cbn; lia.
-      + apply doubling_all_reduces.
+      + now apply in_rank_order_all_reduces, recursive_doubling_in_rank_order.
     - unfold N. now rewrite Z.log2_up_pow2 by lia.
   Qed.
 End Doubling.
