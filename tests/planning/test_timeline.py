@@ -209,17 +209,28 @@ def test_accumulation_without_reducing_every_micro_batch():
 
 def test_small_buckets_on_16_gpus():
     """PyTorch's benchmark of DDP: 1 MB buckets make ResNet-50 on 2 nodes of 8 V100 3.8 % slower
-    than 25 MB (75th percentile), 16.4 % (95th).  Its computing is not told: 32 images a rank at
-    horovod#779's rate, links as of p3.16xlarge and one rail of 12.5 GB/s, are assumed here."""
+    than the usual 25 MB (75th percentile).  Assumed, since untold: 32 images a rank at
+    horovod#779's rate, four rails of 12.5 GB/s.  Communication is hidden then, and the model
+    puts 1 MB a per cent ahead, for its last bucket is small; with interference behind.  So it is
+    five per cent off, and the measurement says that more calls cost computing."""
     compute = 32 / (published(subject="ResNet-50", ranks=8)[0].value / 8)
     network = Link(latency=4e-6, bandwidth=12.5e9, achieved=0.9)
     links = {**preset("p3.16xlarge").links, NETWORK: network}
-    machine = preset("p3.16xlarge").shaped(nodes=2, links=links)
+    machine = preset("p3.16xlarge").shaped(nodes=2, rails=4, links=links)
     told = Training(model=parameter_shapes("resnet50"), backward=compute * 2 / 3)
-    small, large = (step(replace(told, cap_bytes=cap), machine).seconds for cap in (MIB, 25 * MIB))
-    slower = {row.note.split()[0]: row.value for row in published(
-        subject="DDP bucket 1 MB against 25 MB")}  # fmt: skip
-    assert abs(small / large - 1) < slower["95th"]
+    (measured,) = (
+        row.value
+        for row in published(subject="DDP bucket 1 MB against 25 MB")
+        if row.note.startswith("75th")
+    )
+
+    def slower(slowdown):
+        usual = replace(told, slowdown=slowdown)
+        small = replace(usual, cap_bytes=MIB)
+        return step(small, machine).seconds / step(usual, machine).seconds - 1
+
+    assert -0.02 < slower(1.0) < 0 < slower(1.5) < slower(2.0) < measured
+    assert abs(slower(1.0) - measured) < 0.055
 
 
 # Sweeps.
