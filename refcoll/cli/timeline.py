@@ -34,9 +34,10 @@ from refcoll.cli.train_plot import draw_steps
 from refcoll.dataparallel.timeline import chrome_trace
 from refcoll.errors import ArgumentError
 from refcoll.planning.machine import Machine
-from refcoll.planning.timeline import Training, calls, step
+from refcoll.planning.timeline import calls, step
 from refcoll.planning.timeline_playing import played_step
 from refcoll.planning.timeline_sweeps import SWEEPS, sweep
+from refcoll.planning.timeline_training import Training
 
 
 def timeline(

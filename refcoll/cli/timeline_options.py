@@ -9,7 +9,7 @@ import typer
 
 from refcoll.cli.units import seconds
 from refcoll.dataparallel.shapes import parameter_shapes
-from refcoll.planning.timeline import Training
+from refcoll.planning.timeline_training import Training
 
 MIB = 1 << 20
 

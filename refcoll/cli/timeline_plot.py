@@ -14,30 +14,34 @@ from refcoll.planning.timeline_sweeps import Sweep
 def draw_sweep(path: Path, name: str, made: Sweep) -> None:
     """Time for each micro-batch against the value, computing below, the optimum marked."""
     figure, axes = _figure()
-    values = [value for value, _ in made.points]
     times = [each.per_micro_batch * 1e3 for _, each in made.points]
     floor = [each.training.compute / each.training.accumulate * 1e3 for _, each in made.points]
-    best = values.index(made.best[0])
     if made.kind == "algorithm":
         _bars(axes, made, times, floor[0])
     else:
-        axes.plot(values, times, marker="o", markersize=4, label="step")
-        axes.plot(values, floor, linestyle=":", color="0.4", label="computing alone")
-        axes.plot(values[best], times[best], "o", color=_RED, markersize=9)
-        axes.annotate(
-            f"{values[best]:.4g} {made.unit}\n{times[best]:.4g} ms", (values[best], times[best]),
-            textcoords="offset points", xytext=(0, 14), ha="center", color=_RED,
-        )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_xticks(values, [f"{value:.3g}" for value in values])
-        axes.set_xticks([], minor=True)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel(f"{made.kind}, {made.unit}")
-        axes.set_ylabel("ms for each micro-batch")
-        axes.grid(alpha=0.3)
-        axes.legend()
+        _curve(axes, made, times, floor)
     axes.set_title(name, fontsize=9)
     _save(figure, path)
+
+
+def _curve(axes: Any, made: Sweep, times: Sequence[float], floor: Sequence[float]) -> None:
+    values: list[Any] = [value for value, _ in made.points]
+    best = made.best[0], times[values.index(made.best[0])]
+    axes.plot(values, times, marker="o", markersize=4, label="step")
+    axes.plot(values, floor, linestyle=":", color="0.4", label="computing alone")
+    axes.plot(*best, "o", color=_RED, markersize=9)
+    axes.annotate(
+        f"{best[0]:.4g} {made.unit}\n{best[1]:.4g} ms", best,
+        textcoords="offset points", xytext=(0, 14), ha="center", color=_RED,
+    )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_xticks(values, [f"{value:.3g}" for value in values])
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(f"{made.kind}, {made.unit}")
+    axes.set_ylabel("ms for each micro-batch")
+    axes.grid(alpha=0.3)
+    axes.legend()
 
 
 def _bars(axes: Any, made: Sweep, times: Sequence[float], floor: float) -> None:
@@ -60,20 +64,18 @@ def draw_waterfall(
     ``steps`` and ``changes`` name what is done, and the scaling that is reached with it; the
     first step is the ideal.
     """
-    figure, axes = _figure()
-    names, before = [], 0.0
     points = [*steps, ("predicted", steps[-1][1]), *changes]
     if changes:
         points.append(("all changes", changes[-1][1]))
-    for place, (name, value) in enumerate(points):
-        whole = name in ("predicted", "all changes") or not place
-        low = 0.0 if whole else min(before, value)
+    figure, axes = _figure()
+    befores = [0.0, *(value for _, value in points[:-1])]
+    for place, (before, (name, value)) in enumerate(zip(befores, points, strict=True)):
+        whole = not place or name in ("predicted", "all changes")
+        low, high = (0.0, value) if whole else sorted((before, value))
         color = _BLUE if whole else _RED if value < before else _GREEN
-        axes.bar(place, max(before, value) - low if not whole else value, bottom=low, color=color)
-        axes.text(place, max(value, low if whole else max(before, value)) + 0.03, f"{value:.2f}",
-                  ha="center", fontsize=8)  # fmt: skip
-        names.append(fill(name, 13))
-        before = value
+        axes.bar(place, high - low, bottom=low, color=color)
+        axes.text(place, high + 0.03, f"{value:.2f}", ha="center", fontsize=8)
+    names = [fill(name, 13, break_on_hyphens=False) for name, _ in points]
     axes.set_xticks(range(len(names)), names, fontsize=8)
     axes.set_ylabel("times one node")
     axes.set_title(title, fontsize=9)

@@ -1,90 +1,22 @@
 """A training step on a machine that need not be there: what of it communication takes.
 
-    step = (k - 1) micro-batches   forward   backward ||| exposed   (parameters gathered)
-           without reducing                 buckets are reduced meanwhile
-
-Gradients become ready in the order in which rules expect them, the last parameter's first, each
-after a share of backward as large as its share of the elements.  That is the share of FLOPs
-where every weight is used once a token, as in transformers.  Convolutions near the input use
-theirs more often: of a convolutional network most gradients are ready earlier than told here.
+step = (k - 1) micro-batches   forward   backward ||| exposed   (parameters gathered)
+       without reducing                 buckets are reduced meanwhile
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-from refcoll.dataparallel.buckets import Rule, assign
-from refcoll.dataparallel.rules import Buckets
-from refcoll.dataparallel.tensors import Tensor
 from refcoll.dataparallel.timeline import BucketTimes, Timeline
-from refcoll.errors import ArgumentError, flag, within
-from refcoll.planning.machine import Machine, require
+from refcoll.planning.machine import Machine
 from refcoll.planning.predicting import Prediction, planner
-from refcoll.planning.tables import LIBRARY
 from refcoll.planning.timeline_overlap import Computing, Reduced, reduced
+from refcoll.planning.timeline_training import Training, work
 
 FASTEST = "fastest"
 """As an algorithm: for each bucket the one that the model expects to be the fastest."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """What every rank trains, and how.  Times in seconds.  Raises ArgumentError."""
-
-    model: tuple[Tensor, ...]
-    """The gradients, in the order of the model's parameters."""
-    backward: float
-    """Of one micro-batch, on a rank that does nothing else meanwhile."""
-    forward: float | None = None
-    """Of one micro-batch, with all else that is computed; None: half of backward."""
-    rule: Rule = "ddp"
-    cap_bytes: int | None = None
-    """At which a bucket is closed, if the rule has such a cap; None: the rule's default."""
-    algorithm: str = LIBRARY
-    accumulate: int = 1
-    """Micro-batches a step."""
-    reduce_all: bool = False
-    """Whether every micro-batch's gradients are reduced (no ``no_sync``), not the last's alone."""
-    compress: float = 1.0
-    """How many times fewer bytes of gradients travel."""
-    zero2: bool = False
-    """Gradients are reduce-scattered, and parameters gathered at the end of the step."""
-    late: float = 0.0
-    """How much later than the others the last rank begins a backward that is reduced."""
-    slowdown: float = 1.0
-    """How many times longer computing takes while a bucket is being reduced."""
-
-    def __post_init__(self) -> None:
-        require("backward", self.backward, "seconds, above 0", lambda value: value > 0)
-        require("forward", self.forward_seconds, "seconds, 0 or more", lambda value: value >= 0)
-        require("compress", self.compress, "1 or more", lambda value: value >= 1)
-        require("late", self.late, "seconds, 0 or more", lambda value: value >= 0)
-        require("slowdown", self.slowdown, "1 or more", lambda value: value >= 1)
-        within(self.accumulate, "accumulate", 1)
-        flag(self.reduce_all, "reduce_all")
-        flag(self.zero2, "zero2")
-        if not sum(each.count for each in self.model):
-            raise ArgumentError(f"model={self.model!r:.80} has no elements to reduce")
-
-    @property
-    def forward_seconds(self) -> float:
-        """Backward computes two products where forward computes one."""
-        return self.backward / 2 if self.forward is None else self.forward
-
-    @property
-    def compute(self) -> float:
-        """Seconds of a step without any communication."""
-        return self.accumulate * (self.forward_seconds + self.backward)
-
-    @cached_property
-    def buckets(self) -> Buckets:
-        """In the order in which they are reduced."""
-        capped = {} if self.cap_bytes is None else {"cap_bytes": self.cap_bytes}
-        options: Any = capped
-        return assign(self.model, self.rule, **options)
 
 
 @dataclass(frozen=True)
@@ -151,20 +83,6 @@ def _predicted(
 
     known = {nbytes: one(nbytes) for nbytes in set(sizes)}
     return tuple(known[nbytes] for nbytes in sizes)
-
-
-def work(training: Training) -> list[float]:
-    """Seconds of backward before each bucket, after the one before it, by elements."""
-    made = training.buckets
-    arrival = {each.name: place for place, each in enumerate(training.model[::-1])}
-    order = [each.count for each in training.model[::-1]]
-    behind = [0]
-    for count in order:
-        behind.append(behind[-1] + count)
-    ready = [behind[1 + max(arrival[each.name] for each in bucket.tensors)] for bucket in made]
-    in_turn = [max(ready[: place + 1]) for place in range(len(ready))]
-    shares = zip(in_turn, [0, *in_turn], strict=False)
-    return [training.backward * (now - before) / behind[-1] for now, before in shares]
 
 
 def step(training: Training, machine: Machine) -> Step:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from refcoll.planning.machine import Machine
 from refcoll.planning.playing import played
-from refcoll.planning.timeline import Step, Training, calls, work
+from refcoll.planning.timeline import Step, calls
+from refcoll.planning.timeline_training import Training, work
 
 
 @dataclass
@@ -41,12 +42,9 @@ class _Rank:
 
 
 def events(
-    work: Sequence[float],
-    lengths: Sequence[float],
-    begins: Sequence[float],
-    slowdown: float = 1,
-    after: float = 0,
-) -> tuple[list[tuple[float, float]], list[list[float]]]:
+    work: Sequence[float], lengths: Sequence[float], begins: Sequence[float],
+    slowdown: float = 1, after: float = 0,
+) -> tuple[list[tuple[float, float]], list[list[float]]]:  # fmt: skip
     """Start and end of each bucket; by rank, when each was ready, and when backward ended.
 
     Time begins at 0; rank r computes from ``begins[r]`` on.
@@ -61,15 +59,19 @@ def events(
             spans.append((now, now + lengths[len(spans)]))
             continue
         slow = slowdown if busy else 1
-        coming = [seconds for each in ranks if (seconds := each.left(slow)) is not None]
-        if busy:
-            coming.append(spans[-1][1] - now)
+        coming = _coming(ranks, slow) + ([spans[-1][1] - now] if busy else [])
         if not coming:
             return spans, [each.marks[1:] for each in ranks]
         passed = min(coming)
         for each in ranks:
             each.run(now, passed, slow)
         now = spans[-1][1] if busy and passed == spans[-1][1] - now else now + passed
+
+
+def _coming(ranks: Sequence[_Rank], slow: float) -> list[float]:
+    """Seconds until the next marks of the ranks that have any left."""
+    left = (each.left(slow) for each in ranks)
+    return [seconds for seconds in left if seconds is not None]
 
 
 def played_step(training: Training, machine: Machine) -> float | None:

@@ -15,7 +15,8 @@ from refcoll.errors import ArgumentError
 from refcoll.planning.above import pattern
 from refcoll.planning.machine import Machine
 from refcoll.planning.tables import LIBRARY
-from refcoll.planning.timeline import Step, Training, step
+from refcoll.planning.timeline import Step, step
+from refcoll.planning.timeline_training import Training
 from refcoll.registry import algorithms
 
 MIB = 1 << 20

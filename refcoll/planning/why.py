@@ -27,7 +27,8 @@ from typing import Any
 from refcoll.errors import ArgumentError
 from refcoll.planning.machine import Machine
 from refcoll.planning.predicting import Prediction
-from refcoll.planning.timeline import Step, Training, calls, timed
+from refcoll.planning.timeline import Step, calls, timed
+from refcoll.planning.timeline_training import Training
 
 CAUSES = ("compute", "bandwidth", "latency", "interference", "straggler")
 _MOST = 6

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from refcoll.dataparallel.shapes import parameter_shapes
 from refcoll.planning.presets import preset
-from refcoll.planning.timeline import Training
 from refcoll.planning.timeline_sweeps import MIB
+from refcoll.planning.timeline_training import Training
 from refcoll.planning.why import Change, Setup, Why
 
 

@@ -14,10 +14,11 @@ from refcoll.errors import ArgumentError
 from refcoll.planning.machine import NETWORK, NODE, Link, Machine
 from refcoll.planning.presets import preset
 from refcoll.planning.published import published
-from refcoll.planning.timeline import Training, calls, step, timed, work
+from refcoll.planning.timeline import calls, step, timed
 from refcoll.planning.timeline_overlap import reduced
 from refcoll.planning.timeline_playing import difference, events, played_step
 from refcoll.planning.timeline_sweeps import MIB, sweep
+from refcoll.planning.timeline_training import Training, work
 
 FOUR = tuple(Tensor(name, (count,)) for name, count in zip("abcd", (10, 20, 30, 40), strict=True))
 FLAT = Machine(name="flat", links={NODE: Link(latency=0.0, bandwidth=1e9)}, ranks_per_node=2)
