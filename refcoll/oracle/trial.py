@@ -57,7 +57,7 @@ class Trial:
         self.broken = any(status.startswith(FAILED) for status in statuses)
         refused = all(status.startswith("refused") for status in statuses)
         self.refused = statuses[0].removeprefix("refused: ") if refused else None
-        judge.past = None if self.broken else made[2]  # what has raised may go on in any way
+        judge.past = made[2]
 
     def findings(self) -> list[Finding]:
         """All that is wrong.  Collective, where anything is."""
