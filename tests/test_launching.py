@@ -39,6 +39,7 @@ def test_the_size_of_the_job(environment, size, who):
         ({"PMI_SIZE": "8", "PMI_RANK": "3"}, 3),
         ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}, 0),
         ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "2", "PMI_SIZE": "1", "PMI_RANK": "0"}, 2),
+        ({"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0", "PMI_SIZE": "6", "PMI_RANK": "5"}, 5),
         ({"PMI_SIZE": "4"}, None),
         ({"PMI_SIZE": "4", "PMI_RANK": "first"}, None),
     ],

@@ -35,7 +35,6 @@ def made(comm: Communicator, make: Callable[[], Implementation], watch: Watch) -
         error, status = caught, f"{failed(caught)}{_place(caught)}"
     record = {"collective": "make", "status": status}
     statuses = [each["status"] for each in comm.agreement.collect(record, (), comm.timeout)]
-    watch.met()
     if isinstance(error, ArgumentError) and len(set(statuses)) == 1:
         raise error
     if any(each != _DONE for each in statuses):

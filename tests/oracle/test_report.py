@@ -94,8 +94,8 @@ def simplest(*calls):
         (Call("all_reduce", 9), Call("all_reduce", 9, "int32")),
         (Call("all_reduce", 9, "float64"), Call("all_reduce", 9, "bfloat16")),
         (Call("all_reduce", 9, "int8"), Call("all_reduce", 9, "int8", in_place=True)),
-        (Call("reduce", 9), Call("reduce", 9, root=3)),
-        (Call("all_reduce", 9), Call("scan", 9)),
+        (Call("all_reduce", 9, "int8"), Call("all_reduce", 10)),
+        (Call("reduce", 9, root=3), Call("reduce", 9, in_place=True)),
     ],
 )
 def test_the_simplest_call_is_shown(better, worse):
@@ -141,6 +141,9 @@ def test_other_inputs_are_not_told_of_where_coded_ones_say_it_already():
     assert missing.others() == "wrong with special, huge inputs, too"
     assert (lost.calls, lost.others()) == ([MIN], "")
     assert guards.simplest.verdict == "guards intact"
+    other = wrong(SUM, "wrote up to", verdict="guards intact")
+    other.findings += wrong(SUM, "a NaN that was lost", "special").findings
+    assert [each.others() for each in report(other).groups()] == ["", ""]
     known = report(judged, xfails="* sum * * coded")
     assert [each.simplest.probe for each in known.groups()] == ["special", "huge", "rough"]
     (group,) = [each for each in as_json(report(judged))["groups"] if each["besides"]]

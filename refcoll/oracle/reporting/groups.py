@@ -63,9 +63,13 @@ def _complexity(finding: Finding) -> tuple[object, ...]:
     call = finding.call
     dtype = _MAIN.index(call.dtype) if call.dtype in _MAIN else len(_MAIN)
     return (
-        call.op not in ("sum", None), PROBES.index(finding.probe) if finding.probe in PROBES else 0,
-        call.count, dtype, call.in_place, call.root, COLLECTIVES.index(call.collective), str(call),
-    )  # fmt: skip
+        call.op not in ("sum", None),
+        PROBES.index(finding.probe) if finding.probe in PROBES else 0,
+        call.count,
+        dtype,
+        call.in_place,
+        str(call),
+    )
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
