@@ -9,7 +9,7 @@ from typing import Any
 from refcoll.cli.output import console, table
 from refcoll.cli.units import said_bytes
 from refcoll.dataparallel.timeline import Timeline, drawn, rows
-from refcoll.planning.machine import Machine
+from refcoll.planning.machine import Machine, counted
 from refcoll.planning.timeline import Calls, Step
 from refcoll.planning.timeline_playing import difference
 from refcoll.planning.timeline_sweeps import Sweep, Value
@@ -59,8 +59,8 @@ def _sums(made: Step) -> Iterator[str]:
     yield f"compute {compute}, {made.efficiency:.1%} of the step: {_micro_batches(made)}"
     total = said_bytes(sum(each.nbytes for each in first.buckets))
     yield (
-        f"reduced: {total} in {len(first.buckets)} buckets, {said_seconds(first.communication)}, "
-        f"of which backward hides {first.hidden:.1%}"
+        f"reduced: {total} in {counted(len(first.buckets), 'bucket')}, "
+        f"{said_seconds(first.communication)}, of which backward hides {first.hidden:.1%}"
     )
     if told.zero2:
         yield f"parameters gathered after it: {said_seconds(made.gather)}"

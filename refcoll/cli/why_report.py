@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from refcoll.cli.output import console, table
+from refcoll.planning.machine import counted
 from refcoll.planning.why import Setup, Why
 from refcoll.words import said_seconds
 
@@ -16,13 +17,9 @@ def title(made: Why) -> str:
     nodes, before = made.setup.machine.nodes, made.scaling(made.setup)
     said = f"{nodes} nodes are {before:.2f} times as fast as one"
     if made.changes:
-        return f"{said}; with {_counted(made)} {made.scaling(made.changed):.2f} times"
+        changes = counted(len(made.changes), "change")
+        return f"{said}; with {changes} {made.scaling(made.changed):.2f} times"
     return f"{said}, of {nodes} ({before / nodes:.0%})"
-
-
-def _counted(made: Why) -> str:
-    count = len(made.changes)
-    return f"{count} change{'s' if count > 1 else ''}"
 
 
 def report(made: Why, model: str, measured: float | None) -> None:
@@ -43,7 +40,7 @@ def _inputs(made: Why, model: str) -> Iterator[str]:
     told = made.setup.training
     yield f"{made.setup.machine.title}"
     yield (
-        f"{model}: {len(told.buckets)} buckets, algorithm {told.algorithm}, "
+        f"{model}: {counted(len(told.buckets), 'bucket')}, algorithm {told.algorithm}, "
         f"{told.accumulate} micro-batch{'es' if told.accumulate > 1 else ''} a step; "
         f"forward {said_seconds(told.forward_seconds)}, backward {said_seconds(told.backward)}"
     )

@@ -254,7 +254,8 @@ def test_more_is_never_slower(kind):
     made = sweep(kind, told, preset("p3.16xlarge").shaped(nodes=4))
     times = [each.per_micro_batch for _, each in made.points]
     assert times == sorted(times, reverse=True)
-    assert made.enough[1].per_micro_batch <= 1.01 * min(times)
+    close = [value for value, each in made.points if each.per_micro_batch <= 1.01 * min(times)]
+    assert made.enough[0] == min(close)
 
 
 @pytest.mark.parametrize("zero2", [False, True])

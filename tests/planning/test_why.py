@@ -7,9 +7,12 @@ from itertools import permutations
 
 import pytest
 
+from refcoll.dataparallel.tensors import Tensor
 from refcoll.errors import ArgumentError
+from refcoll.planning.machine import NETWORK, Link, Machine
 from refcoll.planning.published import published
 from refcoll.planning.timeline_sweeps import MIB
+from refcoll.planning.timeline_training import Training
 from refcoll.planning.why import CAUSES, Change, Setup, Why
 from refcoll.planning.why_example import example
 
@@ -43,6 +46,21 @@ def test_a_waterfall_falls_from_the_ideal_to_the_scaling(told):
         assert sum(there) == pytest.approx(setup.step.per_micro_batch)
         assert min(here) >= 0
         assert min(there) >= 0
+
+
+def test_causes_by_hand():
+    """Two nodes of one rank: a ring of S = 400 bytes takes 2 alpha + S beta, all exposed."""
+    links = {NETWORK: Link(latency=0.05, bandwidth=1e3)}
+    machine = Machine(name="two", links=links, nodes=2, ranks_per_node=1)
+    told = Training(
+        model=(Tensor("a", (100,)),), backward=1.0, algorithm="ring", late=0.25, slowdown=1.5
+    )
+    made = Why(Setup(told, machine))
+    expected = {
+        "compute": 1.5, "bandwidth": 0.4, "latency": 0.1, "interference": 0.0, "straggler": 0.25,
+    }  # fmt: skip
+    assert made.setup.causes == pytest.approx(expected)
+    assert made.scaling(made.setup) == pytest.approx(2 * 1.5 / 2.25)
 
 
 def test_gains_add_up(told):
