@@ -66,6 +66,8 @@ class Algorithm:
     """For which N it is defined."""
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
+    proved: str | None = None
+    """The theorem in proofs/ that says it is right wherever it is defined, as File.theorem."""
     bandwidth_optimal: When = NEVER
     """When no schedule moves less, for chunks of equal length."""
     latency_optimal: When = NEVER
@@ -97,11 +99,11 @@ def mirrored(
 ) -> Algorithm:
     """The declaration of an algorithm backwards in time: what was sent is now received.
 
-    Its source is the same, but names in other libraries do not carry over; ``changes`` may
-    give others of both.
+    Its source is the same, but names in other libraries and proofs do not carry over;
+    ``changes`` may give others.
     """
     other = {"sent": "received", "received": "sent"}
-    fields = {"also_known_as": {}} | changes
+    fields = {"also_known_as": {}, "proved": None} | changes
     return replace(
         forwards,
         collective=collective,

@@ -1,8 +1,8 @@
 """The theorems on timing (proofs/Async.v) hold of all of refcoll's schedules: each is *orderly*.
 
 Coq decides it by computation, on the schedules that Python emits; and refcoll's checker says
-the same in its own verdicts, of these and of schedules with a fault.  The checker then says so
-of all algorithms for every N up to 64, every root and many nodes (tests/interpreters/test_check.py).
+the same in its own verdicts, of these and of schedules with a fault.  That all algorithms are
+so for every N up to 64, every root and many nodes, tests/interpreters/test_check.py shows.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import coq
 import pytest
-from coq_terms import head, named_numbers, program_term
-from samples import ROOTED
 
+import coq
+from coq_terms import head, named_numbers, program_term
 from refcoll import Copy, Program, Send, algorithms, check, from_steps, node_shape, program
 from refcoll.schedule import Step
+from samples import ROOTED
 
 Steps = list[list[Step]]
 """What every rank does."""
@@ -97,9 +97,7 @@ def test_coq_and_the_checker_agree_on_faults():
 
 def naive_ring(size: int) -> Steps:
     """The counterexample of AsyncCounterexamples.v: everyone sends before receiving."""
-    return [
-        [(Send(0, (rank + 1) % size),), (Copy(0, (rank - 1) % size),)] for rank in range(size)
-    ]
+    return [[(Send(0, (rank + 1) % size),), (Copy(0, (rank - 1) % size),)] for rank in range(size)]
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
