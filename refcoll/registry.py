@@ -90,6 +90,8 @@ DEFAULT_SEGMENTS = 8
 DEFAULT_RADIX = 4
 DEFAULT_SHARDS = 1
 _LEAST = {"segments": 1, "radix": 2, "shards": 1}
+CHECKED = 64
+"""Every algorithm is checked for every number of ranks up to this one, in the tests."""
 
 
 def algorithms(collective: str | None = None, name: str | None = None) -> list[Algorithm]:

@@ -76,6 +76,8 @@ class Algorithm:
     """For which N it is defined."""
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
+    proved: str | None = None
+    """The theorem in proofs/ that says it is right wherever it is defined, as File.theorem."""
     bandwidth_optimal: When = NEVER
     """When no schedule moves less, for chunks of equal length."""
     latency_optimal: When = NEVER
@@ -108,14 +110,14 @@ def mirrored(
     """The declaration of an algorithm backwards in time: what was sent is now received.
 
     Where it merges what was copied, merging takes its time too: beta + gamma instead of beta.
-    Its source is the same, but names in other libraries do not carry over; ``changes`` may
-    give others of both, and of the times.
+    Its source is the same, but names in other libraries and proofs do not carry over;
+    ``changes`` may give others, and other times.
     """
     other = {"sent": "received", "received": "sent"}
     if collective in ("reduce", "reduce_scatter"):
         one_port = forwards.one_port and forwards.one_port.merging()
         changes = {"time": forwards.time.merging(), "one_port": one_port} | changes
-    fields = {"also_known_as": {}, "time_source": "derived here"} | changes
+    fields = {"also_known_as": {}, "time_source": "derived here", "proved": None} | changes
     return replace(
         forwards,
         collective=collective,

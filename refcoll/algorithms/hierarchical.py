@@ -52,6 +52,7 @@ def rails_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
 
     Chunks: K per piece.  Steps: 2(m-1) within my node of m, 2(K-1) between K nodes.  Sent
     and received: 2(m-1)/m S within, 2(K-1)/K S/m between, where shares are equal.
+    Proved for all nodes: rails_all_reduces in proofs/RailsResult.v.
     """
     return rails_over(rank, nodes, ring_all_reduce, len(nodes))
 
@@ -73,6 +74,7 @@ def leaders_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
 
     Chunks: K.  Depth: 2 ceil(log2 m) + 2(K-1) for K nodes of at most m ranks.  Sent and
     received: S per link in my node's tree, 2(K-1)/K S more by a leader.
+    Proved for all nodes: leaders_all_reduces in proofs/LeadersResult.v.
     """
     trees = [(nodes[home(rank, nodes)], log2_ceiling(largest(nodes)))]
     return leaders_over(rank, trees, [each[0] for each in nodes])
@@ -256,6 +258,7 @@ ALGORITHMS = (
         bandwidth_optimal=_EQUAL,
         latency_optimal=ONE,
         source="Cho et al., BlueConnect (2019)",
+        proved="RailsResult.rails_all_reduces",
     ),
     Algorithm(
         name="hierarchical_leaders",
@@ -271,6 +274,7 @@ ALGORITHMS = (
         bandwidth_optimal=_SINGLE,
         latency_optimal=ONE,
         source="MPICH SMP-aware collectives",
+        proved="LeadersResult.leaders_all_reduces",
         also_known_as={"MPICH": "smp", "SMPI": "smp_rsag"},
     ),
 )

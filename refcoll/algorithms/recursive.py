@@ -105,6 +105,7 @@ def recursive_doubling_all_reduce(rank: int, size: int) -> Schedule:
     """Chunks: 1.  Steps: log2 p, two more where folded.
 
     Sent and received: S log2 p, S more where folded.
+    Proved for every N: recursive_doubling_in_rank_order in proofs/AnySize.v.
     """
     return folded(doubling, 0, _log2(size), rank, size)
 
@@ -113,6 +114,7 @@ def rabenseifner_all_reduce(rank: int, size: int) -> Schedule:
     """Chunks: p.  Steps: 2 log2 p, two more where folded.
 
     Sent and received: 2(p-1)/p S where chunks are equal, S more where folded.
+    Proved for every N: rabenseifner_in_rank_order in proofs/AnySize.v.
     """
     return folded(halving_doubling, range(power_below(size)), 2 * _log2(size), rank, size)
 
@@ -211,6 +213,7 @@ ALGORITHMS = (
         bandwidth_optimal=UP_TO_2,
         latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
+        proved="AnySize.recursive_doubling_in_rank_order",
         also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
     ),
     Algorithm(
@@ -228,6 +231,7 @@ ALGORITHMS = (
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,
         source=_PAPER,
+        proved="AnySize.rabenseifner_in_rank_order",
         also_known_as={"MPICH": "reduce_scatter_allgather", "Gloo": "halving_doubling"},
     ),
 )

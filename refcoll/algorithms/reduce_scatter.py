@@ -25,6 +25,7 @@ def pairwise_reduce_scatter(rank: int, size: int) -> Schedule:
     """Rank r ends with chunk r, reduced over all ranks.
 
     Chunks: N.  Steps: N-1.  Sent: S - |c_r|.  Received: (N-1) |c_r|.
+    Proved for every N: pairwise_reduce_scatters in proofs/Pairwise.v.
     """
     for k in range(1, size):
         # Before step k, my chunk r holds the k ranks r - k + 1, ..., r.
@@ -47,6 +48,7 @@ ALGORITHMS = (
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",
+        proved="Pairwise.pairwise_reduce_scatters",
         also_known_as={"MPICH": "pairwise"},
     ),
 )

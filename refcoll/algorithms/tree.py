@@ -34,6 +34,7 @@ def binomial_broadcast(rank: int, size: int) -> Schedule:
 
     Chunks: 1.  Depth: L.  Steps: one per child, one for the parent.  Sent: S per child.
     Received: S, but nothing by rank 0.
+    Proved for every N: binomial_broadcasts in proofs/TreeResult.v.
     """
     for k in reversed(range(log2_ceiling(size))):
         distance = 1 << k
@@ -47,12 +48,19 @@ def binomial_broadcast(rank: int, size: int) -> Schedule:
 
 
 def binomial_reduce(rank: int, size: int) -> Schedule:
-    """The broadcast backwards: everyone's vectors merged on rank 0; sent and received swap."""
+    """The broadcast backwards: everyone's vectors merged on rank 0; sent and received swap.
+
+    Proved for every N: binomial_reduces_to_root in proofs/TreeResult.v.
+    """
     return reverse(binomial_broadcast(rank, size), into=Reduce)
 
 
 def binomial_all_reduce(rank: int, size: int) -> Schedule:
-    """Reduce to rank 0, then broadcast.  Chunks: 1.  Depth: 2L.  Sent, received: S per link."""
+    """Reduce to rank 0, then broadcast.
+
+    Chunks: 1.  Depth: 2L.  Sent, received: S per link.
+    Proved for every N: binomial_all_reduce_in_rank_order in proofs/TreeResult.v.
+    """
     return then(binomial_reduce(rank, size), binomial_broadcast(rank, size))
 
 
@@ -81,6 +89,7 @@ _BROADCAST = Algorithm(
     bandwidth_optimal=UP_TO_2,
     latency_optimal=ALWAYS,
     source=_PAPER,
+    proved="TreeResult.binomial_broadcasts",
     also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
 )
 ALGORITHMS = (
@@ -91,6 +100,7 @@ ALGORITHMS = (
         schedule=binomial_reduce,
         time_source=_PAPER,
         in_rank_order=True,
+        proved="TreeResult.binomial_reduces_to_root",
         also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
     ),
     Algorithm(
@@ -107,6 +117,7 @@ ALGORITHMS = (
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
         source="Open MPI coll/base, allreduce nonoverlapping",
+        proved="TreeResult.binomial_all_reduce_in_rank_order",
         also_known_as={"Open MPI": "2 nonoverlapping"},
     ),
 )

@@ -14,16 +14,16 @@ from refcoll.cli.units import nodes as parsed_nodes
 from refcoll.collectives import COLLECTIVES
 from refcoll.collectives import collective as find_collective
 from refcoll.interpreters.count import count
-from refcoll.registry import algorithms, program
+from refcoll.registry import CHECKED, algorithms, program
 from refcoll.topology import Topology
 
 _HEADER = (
     "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "time", "optimal",
-    "order", "defined for", "options", "also known as", "source",
+    "order", "checked", "defined for", "options", "also known as", "source",
 )  # fmt: skip
 
 
-_LEGEND = """
+_LEGEND = f"""
 steps, sent, received   of the rank that does most; S is the whole vector; <= is an upper bound
 depth, rounds           messages that wait for one another; the same at one out and one in a round
 time                    for any N > 1, on several ports: alpha a message, beta a byte moved, gamma a
@@ -31,6 +31,7 @@ time                    for any N > 1, on several ports: alpha a message, beta a
 optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
                         options else: see --json
 order                   kept: the operator need not commute (rooted: for root 0)
+checked                 proved for every N, by machine (proofs/README.md), or tested to N = {CHECKED}
 A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 
@@ -65,6 +66,7 @@ def _row(algorithm: Algorithm, ranks: int, where: Topology | None) -> dict[str, 
         "bandwidth_optimal": algorithm.bandwidth_optimal.said,
         "latency_optimal": algorithm.latency_optimal.said,
         "in_rank_order": algorithm.in_rank_order,
+        "proved": algorithm.proved,
         "sizes": algorithm.sizes.said,
         "options": list(algorithm.options),
         "bounds": list(algorithm.bounds),
@@ -124,7 +126,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [
         row["collective"], row["algorithm"], number("steps"), number("depth"), number("rounds"),
         number("sent", " S"), number("received", " S"), _time(row),
-        " ".join(row["optimal"] or ["-"]), _order(row), row["sizes"],
+        " ".join(row["optimal"] or ["-"]), _order(row),
+        "proved" if row["proved"] else f"to N = {CHECKED}", row["sizes"],
         " ".join(row["options"]) or "-",
         "; ".join(f"{library} {name}" for library, name in known) or "-", row["source"],
     ]  # fmt: skip

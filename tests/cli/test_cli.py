@@ -284,7 +284,7 @@ def test_list_as_json(refcoll, collective):
     for row in found["algorithms"]:
         assert row.keys() == {
             "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "least",
-            "optimal", "bandwidth_optimal", "latency_optimal", "in_rank_order", "sizes",
+            "optimal", "bandwidth_optimal", "latency_optimal", "in_rank_order", "proved", "sizes",
             "options", "bounds", "also_known_as", "source", "time", "time_one_port",
             "time_where", "time_exact", "time_source",
         }  # fmt: skip
@@ -309,6 +309,15 @@ def test_list_shows_everything_whole(refcoll, monkeypatch, columns):
     for each in algorithms():
         assert each.name in run.out
         assert each.source in run.out
+
+
+def test_list_says_what_is_proved_for_every_n(refcoll, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    lines = refcoll("list", "all_reduce").out.splitlines()
+    (ring,) = (line for line in lines if " ring " in line)
+    (bine,) = (line for line in lines if " bine " in line)
+    assert "proved" in ring
+    assert "to N = 64" in bine
 
 
 def test_list_takes_nodes(refcoll):

@@ -1,9 +1,8 @@
 """The theorems on timing (proofs/Async.v) hold of all of refcoll's schedules: each is *orderly*.
 
 Coq decides it by computation, on the schedules that Python emits; and refcoll's checker says
-the same in its own verdicts, of these and of schedules with a fault.  The checker then says so
-of all algorithms for every N up to 64, every root and many nodes
-(tests/interpreters/test_check.py).
+the same in its own verdicts, of these and of schedules with a fault.  That all algorithms are
+so for every N up to 64, every root and many nodes, tests/interpreters/test_check.py shows.
 """
 
 from __future__ import annotations
