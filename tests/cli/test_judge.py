@@ -50,7 +50,7 @@ def test_a_faulty_one_fails_in_words_with_a_reproducer_that_fails_too(judge):
     status, out, _ = judge("oracle_implementations:drops_last", *FAST)
     assert status == 1
     first, *others = out.splitlines()
-    assert first.startswith("FAILS: 2 of 10 calls on 3 ranks of refcoll auto: all_reduce sum")
+    assert first.startswith("FAILS: 6 of 18 calls on 3 ranks of refcoll auto: all_reduce sum")
     assert first.endswith("value: on all ranks: rank 2 missing in all 5 elements")
     (command,) = {each.strip() for each in others if "refcoll judge" in each}
     assert command == (
@@ -67,7 +67,7 @@ def test_what_is_declared_holds(judge, tmp_path):
     known.write_text("all_reduce sum  # it drops the last rank\n* max\n")
     status, out, _ = judge("oracle_implementations:drops_last", *FAST, "--xfails", str(known))
     assert status == 0
-    assert "8 calls right, 2 failing as declared" in out
+    assert "12 calls right, 6 failing as declared" in out
     assert "As declared: value" in out
     assert "XPASS: line 2, * max" in out
 
@@ -75,7 +75,7 @@ def test_what_is_declared_holds(judge, tmp_path):
 def test_what_is_not_supported_is_told_with_its_reason(judge):
     status, out, _ = judge("oracle_implementations:only_sums", *FAST)
     assert status == 0
-    assert "not supported: 8 calls: only sums (8)" in out
+    assert "not supported: 12 calls: only sums (12)" in out
 
 
 def test_markdown_and_json_beside_each_other(judge, tmp_path):
@@ -87,7 +87,7 @@ def test_markdown_and_json_beside_each_other(judge, tmp_path):
     told = json.loads(out)
     assert path.read_text().startswith(f"**{told['verdict']}**")
     assert list(told["verdicts"]) == list(VERDICTS)
-    assert told["groups"][0]["more"] == 1
+    assert told["groups"][0]["more"] == 5
 
 
 def test_what_is_all_zero_is_not_printed(judge):
@@ -129,8 +129,8 @@ def test_progress_is_told_on_standard_error(judge, monkeypatch):
     monkeypatch.setattr("refcoll.cli.judge_progress._EVERY", 0.0)
     _, out, err = judge("refcoll", *FAST)
     lines = err.splitlines()
-    assert re.fullmatch(r"judging: 3 of 10 calls, about \d+ s left", lines[2])
-    assert lines[9] == "judging: 10 of 10 calls, about 0 s left"
+    assert re.fullmatch(r"judging: 3 of 18 calls, about \d+ s left", lines[2])
+    assert lines[17] == "judging: 18 of 18 calls, about 0 s left"
     assert "judging" not in out
 
 
@@ -213,7 +213,7 @@ def test_an_endless_loop_ends_with_a_report(alone, tmp_path):
     first, second, *others = out.splitlines()
     assert first.startswith("FAILS: 1 of 3 calls on 2 ranks of refcoll auto: all_reduce sum float")
     assert re.search(r"did not finish within 1 s: ranks? (0-)?1: still in it", first)
-    assert second == "stopped after 3 of 4 calls; the rest was not judged"
+    assert second == "stopped after 3 of 8 calls; the rest was not judged"
     place = next(line for line in others if "in all_reduce: with ThreadPoolExec" in line)
     assert re.match(r"\s+/.*oracle_implementations\.py:\d+ in ", place)
     assert json.loads((tmp_path / "report.json").read_text())["stopped"] == second

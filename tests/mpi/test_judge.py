@@ -136,7 +136,7 @@ def test_a_hang_is_told_and_ends_the_job(judge, who, said, place):
     assert last in ended.stdout
     first, second, *_ = ended.stdout.splitlines()
     assert first.startswith("FAILS: 1 of 3 calls")
-    assert second == told["stopped"] == "stopped after 3 of 4 calls; the rest was not judged"
+    assert second == told["stopped"] == "stopped after 3 of 8 calls; the rest was not judged"
     assert told["verdicts"]["finished"] == 1
     assert {each["count"] for each in told["calls"] if each["outcome"] == "right"} == {64}
 
