@@ -90,7 +90,8 @@ Proof. intros H. apply volume_ext. intros c Hc. now apply H, in_ranks. Qed.
 
 (** Whether a step of rank [r] holds a message to or from another rank. *)
 Definition busy (r : Z) (s : step) : bool := existsb (fun a => others r (peer a)) s.
-Definition steps (P : program) (r : Z) : nat := length (filter (busy r) (P r)).
+Definition busy_steps (r : Z) (s : schedule) : nat := length (filter (busy r) s).
+Definition steps (P : program) (r : Z) : nat := busy_steps r (P r).
 Definition messages_sent (P : program) (r : Z) : nat :=
   length (filter (fun a => is_send a && others r (peer a)) (concat (P r))).
 Definition messages_received (P : program) (r : Z) : nat :=
@@ -103,6 +104,6 @@ Definition single_port_step (r : Z) (s : step) : Prop :=
 
 Lemma all_busy P r : (forall s, In s (P r) -> busy r s = true) -> steps P r = length (P r).
 Proof.
-  unfold steps. induction (P r) as [|s l IH]; intros H; [reflexivity|].
+  unfold steps, busy_steps. induction (P r) as [|s l IH]; intros H; [reflexivity|].
   cbn [filter]. rewrite H by now left. cbn [length]. f_equal. apply IH. intros; apply H; now right.
 Qed.

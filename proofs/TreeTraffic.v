@@ -177,7 +177,7 @@ Section TreeTraffic.
 
   Theorem binomial_reduce_steps : Z.of_nat (steps (reduce N) r) = links.
   Proof.
-    unfold steps. rewrite reduce_steps_sum.
+    unfold steps, busy_steps. rewrite reduce_steps_sum.
     rewrite (reduce_sum _ (fun k => one_if (parent_at N k r) + one_if (child_at k r))).
     - rewrite zsum_plus, parents_sum. reflexivity.
     - intros k Hk. rewrite reduce_round by exact Hk. assert (X := not_both N k r).
