@@ -28,7 +28,7 @@ depth, rounds           messages that wait for one another; the same at one out 
 optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
                         options else: see --json
 order                   kept: the operator need not commute (rooted: for root 0)
-checked                 proved for every N, by machine (proofs/README.md), or tested to N = {CHECKED}
+checked                 proved for every N by machine (proofs/README.md), or tested to N = {CHECKED}
 A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 
