@@ -1,15 +1,21 @@
-"""The options of ``refcoll.oracle.suite`` for pytest, and nothing else.
+"""The options of ``refcoll.oracle.suite`` for pytest, and the names of its tests.
 
 Every pytest run in an environment with refcoll loads this module, so it stands beside the
-package: it imports nothing, refcoll neither.
+package, and imports nothing of it.
+
+The suite lies wherever refcoll is installed, most often outside of the directory that pytest
+names files from; there its tests would have no file in their names.  They are called
+refcoll/oracle/suite.py::test_collective[...] everywhere, and can be asked for by that name.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
+
+_SUITE = "refcoll/oracle/suite.py"
+_PATH = Path(__file__).parent / _SUITE
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,3 +35,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--refcoll-seed", type=int, default=0, metavar="K", help="of inputs (0)")
     group.addoption("--refcoll-thorough", action="store_true", help="more lengths")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The suite's name stands for the file, unless there is such a file here."""
+    if not (config.invocation_params.dir / _SUITE).exists():
+        config.args[:] = [
+            str(_PATH) + each.removeprefix(_SUITE) if each.startswith(_SUITE) else each
+            for each in config.args
+        ]
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Name the suite after its place in the package."""
+    if module_path.name != _PATH.name or not module_path.samefile(_PATH):
+        return None
+    return pytest.Module.from_parent(parent, path=module_path, nodeid=_SUITE)

@@ -13,12 +13,24 @@ _SIZE_VARIABLES = {
     "PMI_SIZE": "MPICH's mpirun, or another with PMI",
     "SLURM_STEP_NUM_TASKS": "srun",
 }
+_RANK_VARIABLES = {
+    "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
+    "PMI_SIZE": "PMI_RANK",
+    "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
+}
 
 
 def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
     """How many processes the launcher started; None where there was no launcher."""
     sizes = [int(environment[name]) for name in _present(environment)]
     return max(sizes, default=None)
+
+
+def launched_rank(environment: Mapping[str, str] = os.environ) -> int | None:
+    """Which of them this one is; None where there was no launcher, or it does not say."""
+    largest = max(_present(environment), key=lambda name: int(environment[name]), default="")
+    said = environment.get(_RANK_VARIABLES.get(largest, ""), "")
+    return int(said) if said.isdigit() else None
 
 
 def launcher(environment: Mapping[str, str] = os.environ) -> str | None:

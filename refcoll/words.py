@@ -27,6 +27,15 @@ def ranked(ranks: Sequence[int]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {spans(ranks)}"
 
 
+def counted(number: int, noun: str) -> str:
+    """As in "1 call", or "2 calls".
+
+    >>> counted(1, "call"), counted(0, "call")
+    ('1 call', '0 calls')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def described(error: BaseException) -> str:
     """As in "ValueError: what it says"."""
     return f"{type(error).__name__}{f': {error}' if str(error) else ''}"

@@ -1,6 +1,8 @@
 """Implementations to judge: right ones, faulty ones, and ones that never return."""
 
+import ctypes
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import numpy as np
@@ -85,4 +87,53 @@ def with_defaults(timeout=3.0):
 
 
 def with_comm_by_default(comm=None):
+    return Own(comm)
+
+
+class LoopsOnOne(Own):
+    """Rank 1 waits for a thread of its own, which never ends."""
+
+    def all_reduce(self, x, out, op):
+        if x.size > 100 and self.comm.rank == 1:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(self.loop)
+        super().all_reduce(x, out, op)
+
+    def loop(self):
+        while True:
+            pass
+
+
+class KeepsPython(Own):
+    """Native code that never returns, and lets no other thread run meanwhile."""
+
+    def all_reduce(self, x, out, op):
+        if self.comm.rank == 1:
+            ctypes.PyDLL(None).pause()
+
+
+class RaisesOnOne(Own):
+    """Rank 1 raises, and the other waits for it."""
+
+    def all_reduce(self, x, out, op):
+        if self.comm.rank == 1:
+            raise OSError("unplugged")
+        super().all_reduce(x, out, op)
+
+
+def raises_on_one(comm):
+    return RaisesOnOne(comm)
+
+
+def loops_on_one(comm):
+    return LoopsOnOne(comm)
+
+
+def keeps_python(comm):
+    return KeepsPython(comm)
+
+
+def unplugged_on_one(comm):
+    if comm.rank == 1:
+        raise OSError("unplugged")
     return Own(comm)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from refcoll.launching import launched_size, launcher
+from refcoll.launching import launched_rank, launched_size, launcher
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,23 @@ from refcoll.launching import launched_size, launcher
 def test_the_size_of_the_job(environment, size, who):
     assert launched_size(environment) == size
     assert launcher(environment) == who
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank"),
+    [
+        ({}, None),
+        ({"PMI_RANK": "3"}, None),
+        ({"PMI_SIZE": "8", "PMI_RANK": "3"}, 3),
+        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}, 0),
+        ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "2", "PMI_SIZE": "1", "PMI_RANK": "0"}, 2),
+        ({"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0", "PMI_SIZE": "6", "PMI_RANK": "5"}, 5),
+        ({"PMI_SIZE": "4"}, None),
+        ({"PMI_SIZE": "4", "PMI_RANK": "first"}, None),
+    ],
+)
+def test_the_rank_in_the_job(environment, rank):
+    assert launched_rank(environment) == rank
 
 
 def test_the_default_is_the_environment_of_this_process(monkeypatch):

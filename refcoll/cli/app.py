@@ -15,13 +15,17 @@ from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
+from refcoll.cli.plan import plan
 from refcoll.cli.reveal import reveal
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
+from refcoll.cli.timeline import timeline
 from refcoll.cli.train import train
 from refcoll.cli.vectors import vectors
 from refcoll.cli.verify import verify
+from refcoll.cli.why import why
 from refcoll.errors import ArgumentError, RefcollError
+from refcoll.launching import launched_rank
 
 app = typer.Typer(
     help="What a collective should do, what it should cost, and whether a library does it right.",
@@ -48,6 +52,9 @@ app.command("list")(list_algorithms)
 app.command()(count)
 app.command()(show)
 app.command()(choose)
+app.command()(plan)
+app.command()(timeline)
+app.command()(why)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)
@@ -61,7 +68,20 @@ app.command()(judge)
 def main() -> None:
     """Run the command line; an expected error becomes one line and an exit status."""
     try:
-        app()
+        _run()
     except RefcollError as error:
         sys.stderr.write(f"refcoll: {error}\n")  # in one piece: ranks write side by side
         sys.exit(2 if isinstance(error, ArgumentError) else 1)
+
+
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def _run() -> None:
+    """Of a job, which has one command line, rank 0 alone says what is wrong with that."""
+    if not launched_rank():
+        app()
+    try:
+        sys.exit(app(standalone_mode=False))
+    except _UsageError:
+        sys.exit(2)

@@ -8,12 +8,13 @@ from typing import Annotated, TypeAlias
 import typer
 
 from refcoll.cli.judge_calls import Asked
-from refcoll.cli.judge_mutants import score_mutants
+from refcoll.cli.judge_mutants import require_alone, score_mutants
 from refcoll.cli.judge_report import Telling
-from refcoll.cli.judge_running import Trial, tried
+from refcoll.cli.judge_running import Case, Trial, said_once, tried
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable
 from refcoll.errors import ArgumentError
+from refcoll.launching import launched_rank
 from refcoll.oracle.xfails import read
 
 Several: TypeAlias = list[str] | None
@@ -46,7 +47,7 @@ def judge(
         Path | None, typer.Option(metavar="FILE", help="the report, to paste into an issue")
     ] = None,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="judge the oracle, by faulty implementations")
+        bool, typer.Option("--mutants", help="judge the oracle, by faulty implementations (-c)")
     ] = False,
     json: Json = None,
 ) -> None:
@@ -57,13 +58,21 @@ def judge(
     or take several with commas between.
     """
     if mutants:
-        raise typer.Exit(score_mutants(json))
-    if implementation is None:
-        raise ArgumentError(
-            "implementation is missing: use mpi, torch:gloo, refcoll, or module:function"
-        )
-    if markdown is not None:
-        require_writable(markdown, "markdown")
-    asked = Asked.parsed(collective, dtype, op, count, thorough, quick)
-    trial = Trial(implementation, algorithm, ranks, seed, timeout, read(xfails))
-    raise typer.Exit(0 if tried(trial, asked, Telling(json, markdown)) else 1)
+        with said_once(launched_rank() or 0):
+            require_alone({
+                "implementation": implementation, "ranks": ranks, "dtype": dtype, "op": op,
+                "count": count, "algorithm": algorithm, "thorough": thorough, "quick": quick,
+                "xfails": xfails, "markdown": markdown,
+            })  # fmt: skip
+        raise typer.Exit(score_mutants(collective, seed, json))
+
+    def prepare(size: int) -> Case:
+        if markdown is not None:
+            require_writable(markdown, "markdown")
+        if ranks not in (None, size):
+            raise ArgumentError(f"ranks={ranks} is for threads; mpirun -n sets the ranks here")
+        asked = Asked.parsed(collective, dtype, op, count, thorough, quick)
+        return Case(trial.make(), asked.on(size), read(xfails))
+
+    trial = Trial(implementation, algorithm, ranks, seed, timeout)
+    raise typer.Exit(0 if tried(trial, prepare, Telling(json, markdown)) else 1)

@@ -39,7 +39,7 @@ class Asked:
             raise ArgumentError("thorough and quick exclude each other: use one of them")
         usual = _QUICK_DTYPES if quick else DTYPES
         return cls(
-            _known(collectives, "collective", COLLECTIVES) or COLLECTIVES,
+            chosen_collectives(collectives),
             _known(dtypes, "dtype", DTYPES) or usual,
             _known(operators, "op", tuple(OPERATORS)),
             _numbers(lengths),
@@ -61,6 +61,11 @@ class Asked:
                 f"dtype={', '.join(self.dtypes)}: there is nothing to judge"
             )
         return found
+
+
+def chosen_collectives(words: Iterable[str] | None) -> Sequence[str]:
+    """From the command line; all where there are none.  Raises ArgumentError."""
+    return _known(words, "collective", COLLECTIVES) or COLLECTIVES
 
 
 def _split(words: Iterable[str] | None) -> list[str]:

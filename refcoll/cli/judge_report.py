@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress, TaskID
-
+from refcoll.cli.judge_progress import Bar
 from refcoll.cli.output import console, table, write_json
 from refcoll.errors import ArgumentError
+from refcoll.oracle.hanging import places
 from refcoll.oracle.judging import Judgement
-from refcoll.oracle.reporting.as_json import as_json, counts
+from refcoll.oracle.reporting.as_json import as_json
 from refcoll.oracle.reporting.groups import Group
 from refcoll.oracle.reporting.markdown import as_markdown
-from refcoll.oracle.reporting.report import OUTCOMES, Report
+from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.reporting.summary import counts_tried, not_supported, verdicts_failed
 
 MOST = 12
 """Groups of findings that are shown; the rest is in the JSON."""
-_EVERY = 2.0
-"""Seconds between lines of progress, where there is no terminal."""
 
 
 class Telling:
@@ -33,26 +29,19 @@ class Telling:
     def __init__(self, json: Path | None, markdown: Path | None) -> None:
         self.show = True
         self._json, self._markdown = json, markdown
-        self._bar: Progress | None = None
-        self._told = time.monotonic()
+        self._bar: Bar | None = None
 
     def begin(self, report: Report, total: int) -> None:
         """So many calls are to come."""
-        self.report, self._total = report, total
-        if self.show and sys.stderr.isatty():
-            self._bar = Progress(console=Console(stderr=True))
-            self._bar.add_task("judging", total=total)
-            self._bar.start()
+        self.report, report.asked = report, total
+        if self.show:
+            self._bar = Bar("calls", [1.0] * total)
 
     def judged(self, judgement: Judgement) -> None:
         """One more."""
         self.report.judgements.append(judgement)
-        done = len(self.report.judgements)
-        if self._bar is not None:
-            self._bar.update(TaskID(0), completed=done)
-        elif time.monotonic() - self._told > _EVERY:
-            self._told = time.monotonic()
-            print(f"judging: {done} of {self._total} calls", file=sys.stderr, flush=True)
+        if self._bar is not None and not judgement.last:
+            self._bar.show(len(self.report.judgements))
 
     def end(self) -> bool:
         """Print and write everything; whether it holds."""
@@ -78,11 +67,15 @@ class Telling:
 
 def _print(report: Report) -> None:
     out = console()
-    rows = [[name, *map(str, of.values())] for name, of in counts(report).items()]
-    out.print(table(None, ("collective", "calls", *OUTCOMES), rows))
-    verdicts = [[name, str(times) if times else "-"] for name, times in report.verdicts().items()]
-    out.print()
-    out.print(table(None, ("verdict", "calls that fail in it"), verdicts))
+    if report.stopped is not None:
+        print(report.stopped)
+    for header, rows in (
+        counts_tried(report),
+        (("verdict", "calls that fail in it"), verdicts_failed(report)),
+    ):
+        if rows:
+            out.print()
+            out.print(table(None, header, rows))
     for line in _lines(report):
         out.print(line, markup=False, highlight=False)
     sys.stdout.flush()
@@ -98,23 +91,18 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _finding(report, group, "As declared:")
     for pattern in report.xfails.unneeded(report.judgements):
         yield f"\nXPASS: line {pattern.line}, {pattern}: nothing fails there any more"
-    yield from _unsupported(report)
+    missing = not_supported(report)
+    if missing is not None:
+        yield f"\n{missing}"
     if report.traffic is not None:
         yield from ("", *report.traffic.lines())
 
 
 def _finding(report: Report, group: Group, title: str) -> Iterator[str]:
-    smallest = group.smallest
-    yield f"\n{title} {smallest.verdict}: {smallest.call}, {smallest.probe} inputs"
-    yield f"   {smallest.diagnosis}"
+    simplest = group.simplest
+    yield f"\n{title} {simplest.verdict}: {simplest.call}, {simplest.probe} inputs"
+    yield f"   {simplest.diagnosis}"
+    yield from (f"   {line}" for line in places(simplest.standing))
     if group.others():
         yield f"   {group.others()}"
-    yield f"   {report.reproducer(smallest)}"
-
-
-def _unsupported(report: Report) -> Iterator[str]:
-    reasons = Counter(each.skipped for each in report.judgements if each.skipped)
-    if reasons:
-        yield "\nNot supported:"
-    for why, times in reasons.most_common():
-        yield f"   {times} calls: {why}"
+    yield f"   {report.reproducer(simplest)}"

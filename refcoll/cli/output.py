@@ -13,18 +13,23 @@ from rich.console import Console
 from rich.table import Table
 
 from refcoll.errors import ArgumentError
+from refcoll.launching import launched_size
 
 
 def console() -> Console:
-    """Standard output, as wide as any table: wrapped lines are better than cut cells."""
-    return Console(width=10_000)
+    """Standard output, as wide as any table: wrapped lines are better than cut cells.
+
+    A launcher may give its processes terminals, and write what they say to a file.
+    """
+    return Console(width=10_000, force_terminal=None if launched_size() is None else False)
 
 
 def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A plain table; columns of numbers are aligned right."""
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(header):
-        numeric = bool(rows) and all(row[place][:1].isdigit() for row in rows)
+        cells = [row[place] for row in rows if row[place] != "-"]
+        numeric = bool(cells) and all(cell[:1].isdigit() for cell in cells)
         made.add_column(name, justify="right" if numeric else "left", no_wrap=True)
     for row in rows:
         made.add_row(*row)

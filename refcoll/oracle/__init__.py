@@ -6,8 +6,10 @@ probes.py           with which inputs           probing/
 truth.py            what is right               merging.py, comparing.py, special_values.py
 bounds.py           how far from it is right    doubled.py, floats.py
 guarded.py          in which buffers            buffers.py
-judging.py          the verdict on a call       trial.py, run.py, agreement.py, verdicts.py, endings.py
-courts.py           on threads                  processes.py  in jobs, with watchdog.py
+judging.py          the verdict on a call       trial.py, run.py, agreement.py, verdicts.py
+courts.py           on threads                  processes.py  in jobs, with bell.py
+making.py           made by all ranks           watchdog.py   what does not return: hanging.py
+endings.py          how a call ended
 diagnosing/         what went wrong             reporting/    told, with xfails.py declared
 revealing/          the order of a sum          monitoring.py bytes, by Open MPI
 mutants/            faults to be found          vectors/      for other languages

@@ -40,6 +40,7 @@ from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array
 from refcoll.oracle.calls import CONTIGUOUS, Call
+from refcoll.words import described
 
 Implementation: TypeAlias = Any
 """An object as above."""
@@ -76,8 +77,10 @@ def _loaded(name: str, module: str, attribute: str) -> Any:
         sys.path.insert(0, here)
     try:
         return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ArgumentError(f"implementation={name!r} cannot be loaded: {error}") from error
+    except (Exception, SystemExit) as error:  # of the module's own making, too
+        raise ArgumentError(
+            f"implementation={name!r} cannot be loaded: {described(error)}"
+        ) from error
 
 
 def takes_comm(name: str) -> bool:

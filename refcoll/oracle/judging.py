@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 
 from refcoll.communicator import Communicator
+from refcoll.errors import ArgumentError
 from refcoll.operators import Array
 from refcoll.oracle.agreement import NaNRules
 from refcoll.oracle.buffers import Buffers, buffers
 from refcoll.oracle.calls import Call
 from refcoll.oracle.endings import ended, failed
 from refcoll.oracle.implementation import Implementation, called, unsupported
+from refcoll.oracle.making import NotMadeError, made
 from refcoll.oracle.probes import probes_for
 from refcoll.oracle.run import Seen, seen
 from refcoll.oracle.trial import Trial, Watched
 from refcoll.oracle.verdicts import VERDICTS, Finding, Judgement
-from refcoll.oracle.watchdog import Watchdog
+from refcoll.oracle.watchdog import Watch
 from refcoll.testing.values import dtype_named
 
 __all__ = ["VERDICTS", "Finding", "Judge", "Judgement"]
@@ -39,12 +41,12 @@ class Judge:
         comm: Communicator,
         make: Callable[[], Implementation],
         seed: int = 0,
-        timeout: float = 30.0,
-        on_hang: Callable[[str], None] | None = None,
+        watch: Watch | None = None,
     ) -> None:
+        """``watch`` tells others what is being done.  Collective; raises NotMadeError."""
         self._comm, self._make, self._seed = comm, make, seed
-        self._implementation = make()
-        self._watchdog = Watchdog(timeout, on_hang)
+        self._watch = watch or Watch()
+        self.implementation = made(comm, make, self._watch)
         self.watched: list[Watched] = []
         """The last run of the last trial."""
         self.nan_rules = NaNRules()
@@ -66,13 +68,23 @@ class Judge:
                 return Judgement(call, skipped=trial.refused)
             judgement.findings += trial.findings()
             if trial.broken:
-                self._implementation = self._make()  # what has raised may be out of step
+                self._renew(judgement, probe)
                 break
         return judgement
 
+    def _renew(self, judgement: Judgement, probe: str) -> None:
+        """Make another: what has raised may be out of step."""
+        try:
+            self.implementation = made(self._comm, self._make, self._watch)
+        except (NotMadeError, ArgumentError) as error:
+            said = f"after that, it could not be made again: {error}"
+            judgement.findings.append(Finding(judgement.call, probe, self._seed, "finished", said))
+            judgement.last = True
+
     def _unsupported(self, call: Call) -> str | None:
         try:
-            return unsupported(self._implementation, call)
+            with self._watch.watching():
+                return unsupported(self.implementation, call)
         except Exception as error:
             return failed(error)
 
@@ -88,8 +100,8 @@ class Judge:
     def _made(self, call: Call, held: Buffers) -> str:
         """How the call ends."""
         try:
-            with self._watchdog.watching(call), np.errstate(all="ignore"):
-                called(self._implementation, call, held.source, held.target)
+            with self._watch.watching(), np.errstate(all="ignore"):
+                called(self.implementation, call, held.source, held.target)
         except NotImplementedError as error:
             return f"refused: {error}"
         except (Exception, SystemExit) as error:
@@ -98,9 +110,10 @@ class Judge:
 
     def collect(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         """Everybody's records, by rank.  Collective."""
-        return self._comm.agreement.collect(
-            {"collective": "judge", **record}, (), self._comm.timeout
-        )
+        record = {"collective": "judge", **record}
+        everyone = self._comm.agreement.collect(record, (), self._comm.timeout)
+        self._watch.met()
+        return everyone
 
     def gathered(self, output: Array | None, call: Call) -> list[Array | None]:
         """Everybody's outputs, by rank.  Collective."""

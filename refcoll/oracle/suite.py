@@ -9,19 +9,25 @@ xdist nor a random order goes with that.  Verdicts are the same on all ranks.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from refcoll.errors import ArgumentError
+from refcoll.errors import ArgumentError, RefcollError
 from refcoll.launching import launched_size
 from refcoll.oracle.calls import Call, calls
 from refcoll.oracle.courts import in_process
-from refcoll.oracle.implementation import factory, takes_comm
+from refcoll.oracle.hanging import leave, places
+from refcoll.oracle.implementation import Factory, factory, takes_comm
 from refcoll.oracle.judging import Finding, Judgement
-from refcoll.oracle.reporting.report import Report, Setting
+from refcoll.oracle.making import NotMadeError
+from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.reporting.setting import Setting
 from refcoll.oracle.xfails import Xfails, read
+from refcoll.words import counted
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -47,43 +53,75 @@ class Court:
     """Judges on threads, or with the other processes of a job."""
 
     def __init__(self, config: pytest.Config) -> None:
+        """Raises ArgumentError for what cannot be judged; in a job on all ranks."""
         self.config = config
         self.name, self.seed = self._option("implementation"), self._option("seed")
-        self.xfails: Xfails = read(self._option("xfails"))
-        self._make = factory(self.name)
-        self.size = launched_size() or self._option("ranks")
+        self.xfails, self.size = Xfails(), launched_size() or self._option("ranks")
+        self._make: Factory = lambda comm: None
         self._jury: Any = None
-        if launched_size() is not None:
+        self._lost = False
+        """Whether what had to be made again could not be."""
+        if launched_size() is None:
+            self._make = self._prepared()
+        else:
             self._jury = self._called_together()
-        elif not takes_comm(self.name):
-            raise ArgumentError(
-                f"implementation={self.name!r} takes no communicator, so its ranks are processes: "
-                f"mpirun -n {self.size} python -m pytest ..."
-            )
 
     def _option(self, name: str) -> Any:
         return self.config.getoption(f"--refcoll-{name}")
 
+    def _prepared(self) -> Factory:
+        self.xfails = read(self._option("xfails"))
+        made = factory(self.name)
+        if launched_size() is None and not takes_comm(self.name):
+            raise ArgumentError(
+                f"implementation={self.name!r} takes no communicator, so its ranks are processes: "
+                f"mpirun -n {self.size} python -m pytest ..."
+            )
+        return made
+
     def _called_together(self) -> Any:
         from refcoll.oracle.processes import Jury
 
+        error = None
+        try:
+            self._make = self._prepared()
+        except ArgumentError as found:
+            error = found
+        jury = Jury(seed=self.seed, timeout=self._option("timeout"), on_hang=self._told)
+        try:
+            jury.require(error)
+            jury.begin(self._make)
+        except RefcollError:
+            jury.close()
+            raise
+        return jury
+
+    def _told(self, judgement: Judgement | None, said: str) -> None:
+        """Of a hang, just before it ends all."""
         capture = self.config.pluginmanager.getplugin("capturemanager")
-        show = (lambda: None) if capture is None else capture.suspend_global_capture
-        timeout = self._option("timeout")
-        return Jury(self._make, seed=self.seed, timeout=timeout, on_hang=show)
+        if capture is not None:
+            capture.suspend_global_capture()
+        sys.stderr.write(f"\n{said}\n")
 
     def judge(self, asked: Sequence[Call]) -> list[Judgement]:
         """Collective, in a job."""
         if self._jury is not None:
+            if self._lost:
+                self._jury.begin(self._make)
             found: list[Judgement] = self._jury.judge(asked)
+            self._lost = found[-1].last
             return found
-        timeout = min(self._option("timeout"), 2.0)
-        return in_process(self._make, self.size, asked, seed=self.seed, timeout=timeout)
+        limit = self._option("timeout")
+        timeout = min(limit / 2, 2.0)
+        return in_process(
+            self._make, self.size, asked, seed=self.seed, timeout=timeout, limit=limit
+        )
 
-    def report(self) -> Report:
+    def report(self, asked: int) -> Report:
         """Empty; it knows how to reproduce."""
         launched = self._jury is not None
-        return Report(Setting(self.name, self.name, self.size, launched, self.seed), self.xfails)
+        setting = Setting(self.name, self.name, self.size, launched, self.seed)
+        return Report(setting, self.xfails, asked=asked)
 
     def close(self) -> None:
         """Nothing more is judged."""
@@ -91,23 +129,49 @@ class Court:
             self._jury.close()
 
 
+class _Leaving:
+    """A plugin that ends the process after pytest: threads that hang might keep it for ever."""
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Note the status."""
+        self._status = int(exitstatus)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """All is told."""
+        leave(self._status)
+
+
 @pytest.fixture(scope="session")
 def court(request: pytest.FixtureRequest) -> Iterator[Court]:
-    """One for all tests: an implementation is made once, and again after it has raised."""
-    try:
+    """One for all tests: in a job an implementation is made once, and again after it has raised."""
+    with _ending_the_run():
         made = Court(request.config)
-    except ArgumentError as error:
-        pytest.exit(f"refcoll: {error}", returncode=4)
     yield made
     made.close()
 
 
+@contextmanager
+def _ending_the_run() -> Iterator[None]:
+    """What cannot be judged at all is no failure of any test."""
+    try:
+        yield
+    except ArgumentError as error:
+        pytest.exit(f"refcoll: {error}", returncode=4)
+    except NotMadeError as error:
+        pytest.exit(f"refcoll: the implementation cannot be made: {error}", returncode=4)
+
+
 def test_collective(case: list[Call], court: Court, request: pytest.FixtureRequest) -> None:
     """Right in all calls: lengths, roots, in place and out of place, and all kinds of inputs."""
-    report = court.report()
-    report.judgements += court.judge(case)
+    report = court.report(len(case))
+    with _ending_the_run():
+        report.judgements += court.judge(case)
+    if any(each.hangs for each in report.judgements):
+        request.session.shouldfail = "what hangs is still at work, and would slow other tests"
+        request.config.pluginmanager.register(_Leaving())
     outcomes = report.outcomes()
-    if outcomes["failed"]:
+    if outcomes["failed"] or report.stopped is not None:
         pytest.fail(_said(report), pytrace=False)
     if outcomes["declared"]:
         pytest.xfail(_reasons(report))
@@ -119,10 +183,13 @@ def test_collective(case: list[Call], court: Court, request: pytest.FixtureReque
 
 def _said(report: Report) -> str:
     """What is wrong, in words, and how to see it again."""
-    groups = report.groups()
-    lines = [f"{report.outcomes()['failed']} of {len(report.judgements)} calls are wrong"]
-    for group in groups:
-        lines += ["", str(group.smallest), group.others(), report.reproducer(group.smallest)]
+    failed, judged = report.outcomes()["failed"], counted(len(report.judgements), "call")
+    lines = [f"{failed} of {judged} wrong"]
+    lines += [report.stopped] if report.stopped is not None else []
+    for group in report.groups():
+        simplest = group.simplest
+        lines += ["", str(simplest), *places(simplest.standing)]
+        lines += [each for each in (group.others(), report.reproducer(simplest)) if each]
     return "\n".join(lines)
 
 

@@ -7,8 +7,8 @@
 
 Words are shell patterns, alternatives with commas between; those left out match anything, and
 ``-`` matches no operator.  Inputs are those of ``refcoll.oracle.probes``: coded, rough, special,
-tiny, huge, extremes, bits; verdicts those of ``refcoll.oracle.judging``, with ``-`` for a space.  What
-stands behind ``#`` is the reason.
+tiny, huge, extremes, bits; verdicts those of ``refcoll.oracle.verdicts``, with ``-`` for a space.
+What stands behind ``#`` is the reason.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from refcoll.errors import ArgumentError
 from refcoll.operators import OPERATORS
 from refcoll.oracle.calls import COLLECTIVES, Call
-from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.probes import PROBES
+from refcoll.oracle.verdicts import VERDICTS, Finding, Judgement
 from refcoll.testing.values import DTYPES
 
 _FIELDS = ("collective", "operator", "dtype", "count", "inputs", "verdict")

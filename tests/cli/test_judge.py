@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from refcoll.cli import judge_mutants
+from refcoll.oracle import mutants
 from refcoll.oracle.calls import COLLECTIVES, REDUCING
 from refcoll.oracle.judging import VERDICTS
+from refcoll.oracle.mutants.scoring import right_ones
 
+TESTS = Path(__file__).parents[1]
 FAST = ("-n", "3", "-c", "all_reduce", "--count", "5", "--dtype", "float32")
 
 
@@ -44,7 +50,7 @@ def test_a_faulty_one_fails_in_words_with_a_reproducer_that_fails_too(judge):
     status, out, _ = judge("oracle_implementations:drops_last", *FAST)
     assert status == 1
     first, *others = out.splitlines()
-    assert first.startswith("FAILS: 2 of 10 calls on 3 ranks of refcoll auto: all_reduce sum")
+    assert first.startswith("FAILS: 6 of 18 calls on 3 ranks of refcoll auto: all_reduce sum")
     assert first.endswith("value: on all ranks: rank 2 missing in all 5 elements")
     (command,) = {each.strip() for each in others if "refcoll judge" in each}
     assert command == (
@@ -61,7 +67,7 @@ def test_what_is_declared_holds(judge, tmp_path):
     known.write_text("all_reduce sum  # it drops the last rank\n* max\n")
     status, out, _ = judge("oracle_implementations:drops_last", *FAST, "--xfails", str(known))
     assert status == 0
-    assert "8 calls right, 2 fail as declared" in out
+    assert "12 calls right, 6 failing as declared" in out
     assert "As declared: value" in out
     assert "XPASS: line 2, * max" in out
 
@@ -69,7 +75,7 @@ def test_what_is_declared_holds(judge, tmp_path):
 def test_what_is_not_supported_is_told_with_its_reason(judge):
     status, out, _ = judge("oracle_implementations:only_sums", *FAST)
     assert status == 0
-    assert "8 calls: only sums" in out
+    assert "not supported: 12 calls: only sums (12)" in out
 
 
 def test_markdown_and_json_beside_each_other(judge, tmp_path):
@@ -81,7 +87,21 @@ def test_markdown_and_json_beside_each_other(judge, tmp_path):
     told = json.loads(out)
     assert path.read_text().startswith(f"**{told['verdict']}**")
     assert list(told["verdicts"]) == list(VERDICTS)
-    assert told["groups"][0]["more"] == 1
+    assert told["groups"][0]["more"] == 5
+
+
+def test_what_is_all_zero_is_not_printed(judge):
+    _, out, _ = judge("refcoll", *FAST)
+    header = next(line for line in out.splitlines() if line.startswith("collective"))
+    assert header.split() == ["collective", "calls", "right", "failed"]
+    assert "verdict" not in out
+
+
+def test_markdown_has_the_command_line(judge, tmp_path):
+    path = tmp_path / "report.md"
+    judge("refcoll", *FAST, "--markdown", str(path))
+    command = " ".join(("refcoll judge refcoll", *FAST, "--markdown", str(path)))
+    assert f"```sh\n{command}\n```" in path.read_text()
 
 
 def test_a_module_in_the_current_directory_is_found(judge, tmp_path, monkeypatch):
@@ -106,9 +126,11 @@ def test_only_these(judge):
 
 
 def test_progress_is_told_on_standard_error(judge, monkeypatch):
-    monkeypatch.setattr("refcoll.cli.judge_report._EVERY", 0.0)
+    monkeypatch.setattr("refcoll.cli.judge_progress._EVERY", 0.0)
     _, out, err = judge("refcoll", *FAST)
-    assert "judging: 3 of 10 calls" in err
+    lines = err.splitlines()
+    assert re.fullmatch(r"judging: 3 of 18 calls, about \d+ s left", lines[2])
+    assert lines[17] == "judging: 18 of 18 calls, about 0 s left"
     assert "judging" not in out
 
 
@@ -129,6 +151,15 @@ def test_progress_is_told_on_standard_error(judge, monkeypatch):
         (("refcoll", "--markdown", "/no/such/file"), "cannot be written"),
         (("mpi", "-n", "3"), "mpirun -n 3 refcoll judge mpi"),
         (("oracle_implementations:only_processes",), "mpirun -n 4 refcoll judge oracle_impl"),
+        (
+            ("oracle_implementations:unplugged_on_one",),
+            "refcoll: implementation='oracle_implementations:unplugged_on_one' cannot be made: "
+            "rank 1: raised OSError: unplugged (oracle_implementations.py, line ",
+        ),
+        (("--mutants", "-n", "3"), "ranks=3 does not go with --mutants"),
+        (("refcoll", "--mutants"), "implementation=refcoll does not go with --mutants"),
+        (("--mutants", "--quick"), "quick=True does not go with --mutants"),
+        (("--mutants", "-c", "barrier"), "collective='barrier' does not exist"),
     ],
 )
 def test_bad_usage_exits_with_2(judge, arguments, said):
@@ -138,20 +169,114 @@ def test_bad_usage_exits_with_2(judge, arguments, said):
     assert out == ""
 
 
-def test_the_score_of_the_oracle(judge, monkeypatch):
+def test_bad_usage_is_told_in_a_line(judge):
+    assert judge("oracle_implementations:unplugged_on_one")[2].count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("--nonsense",), ("--seed", "x"), ("--mutants", "-n", "2")])
+def test_of_a_job_rank_0_alone_tells_what_is_wrong_with_the_command_line(
+    judge, monkeypatch, arguments
+):
+    monkeypatch.setenv("PMI_SIZE", "2")
+    for rank in ("0", "1"):
+        monkeypatch.setenv("PMI_RANK", rank)
+        status, out, err = judge(*arguments)
+        assert (status, out, bool(err)) == (2, "", rank == "0")
+
+
+# ---- what does not return, in a process of its own ---------------------------------------------
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """Status, output and error of `refcoll judge NAME`, of two ranks and one call or two."""
+
+    def run(name, *arguments):
+        ended = subprocess.run(
+            [sys.executable, "-m", "refcoll", "judge", f"oracle_implementations:{name}", "-n", "2",
+             "-c", "all_reduce", "--op", "sum", "--dtype", "float32", *arguments],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent)))},
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return ended.returncode, ended.stdout, ended.stderr
+
+    return run
+
+
+def test_an_endless_loop_ends_with_a_report(alone, tmp_path):
+    """It is in a thread that Python would wait for.  Two calls of 64 elements are right; of those
+    of 200 the first is one too many."""
+    status, out, _ = alone(
+        "loops_on_one", "--count", "64,200", "--timeout", "1", "--json", "report.json"
+    )
+    assert status == 1
+    first, second, *others = out.splitlines()
+    assert first.startswith("FAILS: 1 of 3 calls on 2 ranks of refcoll auto: all_reduce sum float")
+    assert re.search(r"did not finish within 1 s: ranks? (0-)?1: still in it", first)
+    assert second == "stopped after 3 of 8 calls; the rest was not judged"
+    place = next(line for line in others if "in all_reduce: with ThreadPoolExec" in line)
+    assert re.match(r"\s+/.*oracle_implementations\.py:\d+ in ", place)
+    assert json.loads((tmp_path / "report.json").read_text())["stopped"] == second
+
+
+def test_native_code_that_keeps_python_waiting_ends_too_with_all_stacks(alone):
+    status, _, err = alone("keeps_python", "--count", "5", "--timeout", "0.2")
+    assert status == 1
+    stack = err.partition(" in rank 1, call 1 of 2: all_reduce sum float32 x 5")[0]
+    assert re.search(r'oracle_implementations\.py", line \d+ in all_reduce', stack)
+
+
+# ---- the oracle itself -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def score(monkeypatch):
+    """What scoring comes to, of one mutant; it notes what it is asked for."""
     row = SimpleNamespace(
         name="ring too short", fault="contributions", found=True, diagnosis="rank 1 missing",
         simple={"all-ones": False, "rank 0 only": True},
     )  # fmt: skip
-    score = SimpleNamespace(found=1, total=1, false_alarms=[], rows=[row], perfect=True)
-    module = SimpleNamespace(score=lambda progress: score)
-    monkeypatch.setitem(sys.modules, "refcoll.oracle.mutants", module)
+    made = SimpleNamespace(found=1, total=1, false_alarms=[], rows=[row], perfect=True)
+
+    def scored(mutants, progress, **how):
+        made.asked = mutants, how
+        for each in mutants:
+            progress(each.name)
+        return made
+
+    monkeypatch.setattr("refcoll.oracle.mutants.score", scored)
+    return made
+
+
+def test_the_score_of_the_oracle(judge, score):
     status, out, _ = judge("--mutants")
     assert status == 0
-    assert out.splitlines()[0] == "holds: 1 of 1 faults found, 0 false alarms"
+    assert out.splitlines()[0] == "holds: 1 of 1 fault found, 0 false alarms"
     assert "of 1: the oracle 1, all-ones 0, rank 0 only 1" in out
     score.false_alarms, score.perfect = ["ring: all_reduce"], False
     status, out, _ = judge("--mutants", "--json", "-")
     assert status == 1
     assert json.loads(out)["rows"][0]["simple"] == {"all-ones": False, "rank 0 only": True}
-    assert judge_mutants.__doc__
+
+
+def test_the_score_may_be_of_some_collectives_and_is_said_to_take_time(judge, score, monkeypatch):
+    monkeypatch.setattr("refcoll.cli.judge_progress._EVERY", 0.0)
+    _, _, err = judge("--mutants", "-c", "scan,gather", "--seed", "3")
+    chosen, how = score.asked
+    assert {each.shows_at.collective for each in chosen} == {"scan", "gather"}
+    assert how == {"seed": 3, "collectives": ["scan", "gather"]}
+    first, *others = err.splitlines()
+    pattern = r"judging (\d+) faulty implementations and (\d+) right ones: about \d+ s where a core"
+    faulty, right = map(int, re.match(pattern, first).groups())
+    assert faulty == len(chosen)
+    assert others[1].startswith(f"judging: 1 of {faulty + right} implementations, about ")
+
+
+def test_right_algorithms_are_counted_and_chosen_by_collective():
+    expected = mutants.expected(mutants=[], sizes=[2, 4], collectives=["scan"])
+    judged = mutants.score(mutants=[], sizes=[2], collectives=["scan"])
+    names = [str(right) for right, _ in right_ones(2, ["scan"])]
+    assert names
+    assert all(name.split(",")[0].endswith(" scan") for name in names)
+    assert len(expected) == len(names) + len([*right_ones(4, ["scan"])])
+    assert judged.judged >= len(names)

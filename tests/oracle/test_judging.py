@@ -7,7 +7,7 @@ from refcoll.errors import PeerFailedError
 from refcoll.oracle.adapters.own import Own
 from refcoll.oracle.calls import MISALIGNED, STRIDED, Call
 from refcoll.oracle.courts import in_process
-from refcoll.oracle.endings import ended, failed
+from refcoll.oracle.endings import HANGS, SILENT, ended, failed
 from refcoll.oracle.judging import VERDICTS, Judge
 from refcoll.oracle.mutants import MUTANTS
 from refcoll.oracle.mutants.sound import Sound
@@ -141,9 +141,28 @@ def test_what_was_raised_comes_before_who_waited_for_it():
     gone = failed(PeerFailedError("rank 1 has ended"))
     said = ended([late, failed(TypeError("no")), gone, "done"])
     assert said == (
-        "rank 1: raised TypeError: no; ranks 0, 2: did not return, but for its deadline: "
-        "TimeoutError: rank 0 waited for rank 1; rank 3: returned"
+        "rank 1: raised TypeError: no; ranks 0, 2: did not return, but for its deadline; "
+        "rank 3: returned"
     )
+
+
+def test_where_nobody_is_to_blame_one_of_those_who_waited_says_what_for():
+    said = ended([failed(TimeoutError("rank 0 waited for rank 1")), "done"])
+    assert said == (
+        "rank 0: did not return, but for its deadline: TimeoutError: rank 0 waited for rank 1; "
+        "rank 1: returned"
+    )
+
+
+def test_who_has_not_returned_comes_after_what_was_raised():
+    statuses = ["done", SILENT, HANGS, failed(ValueError("no")), HANGS]
+    said = ended(statuses)
+    assert said.startswith("rank 3: raised ValueError: no; rank 1: gives no answer: ")
+    assert said.endswith("; ranks 2, 4: still in it; rank 0: returned")
+
+
+def test_messages_of_several_lines_become_one():
+    assert failed(ValueError("one\n  two\nthree")) == "raised ValueError: one two three"
 
 
 def test_who_refused_comes_before_who_waited():

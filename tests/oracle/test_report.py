@@ -1,22 +1,30 @@
 """What a report tells of judgements: made up here, so that the right answer is known."""
 
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import refcoll
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
+from refcoll.oracle.endings import HANGS
+from refcoll.oracle.hanging import hang
 from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.monitoring import Row, Traffic
 from refcoll.oracle.reporting.as_json import as_json
 from refcoll.oracle.reporting.markdown import as_markdown
-from refcoll.oracle.reporting.report import Report, Setting
+from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.reporting.setting import Setting
+from refcoll.oracle.reporting.summary import counts_tried, not_supported, verdicts_failed
+from refcoll.oracle.verdicts import Standing
 from refcoll.oracle.xfails import Xfails, parsed, read
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
-SETTING = Setting("mine:make", "mylib 1.2", 4, launched=True, seed=5)
+TYPED = ("judge", "mine:make", "-c", "all_reduce,scan", "--xfails", "what I know.txt")
+SETTING = Setting("mine:make", "mylib 1.2", 4, launched=True, seed=5, typed=TYPED)
 SUM = Call("all_reduce", 131)
 MIN = Call("all_reduce", 1024, op="min")
 
@@ -38,7 +46,7 @@ def report(*judgements, xfails=""):
 def test_all_right_holds_and_says_on_what():
     made = report(Judgement(SUM), Judgement(MIN, skipped="no min"))
     assert made.holds
-    assert made.verdict == "holds: 1 calls right, 1 not supported, on 4 ranks of mylib 1.2"
+    assert made.verdict == "holds: 1 call right, 1 not supported, on 4 ranks of mylib 1.2"
 
 
 def test_the_verdict_of_a_failure_is_its_first_diagnosis():
@@ -65,9 +73,33 @@ def test_findings_that_differ_in_numbers_are_one_group_with_the_smallest_call():
     )
     first, second = made.groups()
     assert (len(first.findings), len(second.findings)) == (2, 1)
-    assert first.smallest.call == SUM
-    assert first.others() == "1 calls more like it: all_reduce; min, sum; float32"
+    assert first.simplest.call == SUM
+    assert first.others() == "1 call more like it: all_reduce; min, sum; float32"
     assert second.others() == ""
+
+
+def simplest(*calls):
+    """Of calls with the same fault, the one that is shown."""
+    (group,) = report(*(wrong(call, "x") for call in calls)).groups()
+    return group.simplest.call
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (Call("all_reduce", 131), Call("all_reduce", 1, op="min")),
+        (Call("broadcast", 131, op=None), Call("all_reduce", 1, op="max")),
+        (Call("all_reduce", 0), Call("all_reduce", 1)),
+        (Call("scan", 9), Call("all_reduce", 10)),
+        (Call("all_reduce", 9), Call("all_reduce", 9, "int32")),
+        (Call("all_reduce", 9, "float64"), Call("all_reduce", 9, "bfloat16")),
+        (Call("all_reduce", 9, "int8"), Call("all_reduce", 9, "int8", in_place=True)),
+        (Call("all_reduce", 9, "int8"), Call("all_reduce", 10)),
+        (Call("reduce", 9, root=3), Call("reduce", 9, in_place=True)),
+    ],
+)
+def test_the_simplest_call_is_shown(better, worse):
+    assert simplest(worse, better) == simplest(better, worse) == better
 
 
 @pytest.mark.parametrize(
@@ -93,7 +125,82 @@ def test_a_call_that_is_wrong_on_several_inputs_counts_once():
     judged = wrong(SUM, "x")
     judged.findings += wrong(SUM, "x", "rough").findings
     (group,) = report(judged).groups()
-    assert (len(group.findings), group.others()) == (2, "")
+    assert (len(group.calls), group.others()) == (1, "wrong with rough inputs, too")
+    assert report(judged).verdict.startswith("FAILS: 1 of 1 call on")
+
+
+def test_other_inputs_are_not_told_of_where_coded_ones_say_it_already():
+    """But they are where these are right, or where another verdict fails, or is not declared."""
+    judged = wrong(SUM, "rank 2 missing")
+    judged.findings += wrong(SUM, "a NaN that was lost", "special").findings
+    judged.findings += wrong(SUM, "overflow", "huge").findings
+    judged.findings += wrong(SUM, "wrote up to", "rough", "guards intact").findings
+    alone = wrong(MIN, "a NaN that was lost", "special")
+    missing, guards, lost = report(judged, alone).groups()
+    assert missing.simplest.diagnosis == "rank 2 missing"
+    assert missing.others() == "wrong with special, huge inputs, too"
+    assert (lost.calls, lost.others()) == ([MIN], "")
+    assert guards.simplest.verdict == "guards intact"
+    other = wrong(SUM, "wrote up to", verdict="guards intact")
+    other.findings += wrong(SUM, "a NaN that was lost", "special").findings
+    assert [each.others() for each in report(other).groups()] == ["", ""]
+    known = report(judged, xfails="* sum * * coded")
+    assert [each.simplest.probe for each in known.groups()] == ["special", "huge", "rough"]
+    (group,) = [each for each in as_json(report(judged))["groups"] if each["besides"]]
+    assert group["besides"] == ["huge", "special"]
+
+
+def test_deadlines_are_alike_whoever_waited_for_whom():
+    waits = "did not return, but for its deadline: DeadlineError: rank {} waited for rank {}"
+    one = wrong(SUM, f"rank 0: {waits.format(0, 1)}", verdict="finished")
+    other = wrong(MIN, f"ranks 1-2: {waits.format(1, 3)}, in the handshake", verdict="finished")
+    assert len(report(one, other).groups()) == 1
+
+
+# ---- what hangs ----------------------------------------------------------------------------------
+
+STANDING = [Standing(HANGS, ("mine.py:7 in all_reduce: self.wait()",)), Standing("done")]
+
+
+def stopped(xfails=""):
+    """The first of three calls has not returned; before that two were wrong otherwise."""
+    made = report(wrong(SUM, "x"), wrong(MIN, "x"), hang(SUM, 5, 3.0, STANDING), xfails=xfails)
+    made.asked = 7
+    return made
+
+
+def test_a_hang_is_told_first_and_that_the_rest_was_not_judged():
+    made = stopped()
+    said = "did not finish within 3 s: rank 0: still in it; rank 1: returned"
+    assert made.stopped == "stopped after 3 of 7 calls; the rest was not judged"
+    assert made.groups()[0].simplest.diagnosis == said
+    assert made.verdict.endswith(f"all_reduce sum float32 x 131, any inputs: finished: {said}")
+    told = as_json(made)
+    assert told["stopped"] == made.stopped
+    assert told["calls"][2]["findings"][0]["standing"] == [
+        {"status": "still in it", "stack": ("mine.py:7 in all_reduce: self.wait()",)},
+        {"status": "done", "stack": ()},
+    ]
+    text = as_markdown(made)
+    assert "It stopped after 3 of 7 calls; the rest was not judged." in text
+    assert "```text\nrank 0, innermost last:\n   mine.py:7 in all_reduce: self.wait()\n" in text
+
+
+def test_what_was_not_judged_does_not_hold_though_all_that_failed_is_declared():
+    made = stopped(xfails="all_reduce")
+    assert not made.holds
+    assert made.verdict == (
+        "FAILS: stopped after 3 of 7 calls; the rest was not judged, 3 failing as declared, on 4 "
+        "ranks of mylib 1.2"
+    )
+
+
+def test_a_run_that_came_to_its_end_has_not_stopped():
+    made = report(Judgement(SUM))
+    assert (made.stopped, as_json(made)["stopped"]) == (None, None)
+    made.asked = 1
+    assert made.stopped is None
+    assert made.holds
 
 
 def test_the_same_words_of_another_verdict_are_another_group():
@@ -125,9 +232,9 @@ def test_declared_failures_hold_and_others_beside_them_do_not():
     pattern = "all_reduce min float*  # known"
     made = report(wrong(MIN, "x"), Judgement(SUM), xfails=pattern)
     assert made.holds
-    assert "1 calls right, 1 fail as declared" in made.verdict
+    assert "1 call right, 1 failing as declared" in made.verdict
     assert not report(wrong(MIN, "x"), wrong(SUM, "y"), xfails=pattern).holds
-    assert [g.smallest.call for g in made.groups(declared=True)] == [MIN]
+    assert [g.simplest.call for g in made.groups(declared=True)] == [MIN]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +291,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_the_keys_of_the_json_are_documented():
-    made = report(wrong(MIN, "x"), wrong(SUM, "y"), xfails="* sum")
+    made = report(wrong(MIN, "x"), wrong(SUM, "y"), hang(MIN, 5, 3.0, STANDING), xfails="* sum")
     made.traffic = Traffic([Row(8, [[0, 8], [8, 0]], 8)])
     _, _, section = PAGE.read_text().partition("**`refcoll judge`**")
     section = section.partition("\n\n**")[0]
@@ -207,10 +314,47 @@ def test_markdown_has_what_an_issue_needs():
     missing = Judgement(Call("scan", 1), skipped="neither | nor")
     text = as_markdown(report(wrong(MIN, "on rank 2: a|b"), Judgement(SUM), missing))
     assert text.startswith("**FAILS: 1 of 2 calls on 4 ranks of mylib 1.2")
-    for part in ("| numpy |", "| platform |", "| all_reduce | 2 | 1 | 1 | 0 | 0 |", "mpirun -n 4"):
+    for part in (
+        "| numpy |", "| refcoll |", "| python |", "| platform |", "| all_reduce | 2 | 1 | 1 |",
+        "| value | 1 |", "> on rank 2: a|b", "Not supported: 1 call: neither | nor (1)",
+        "```sh\nmpirun -n 4 refcoll judge mine:make -c all_reduce,scan --xfails "
+        "'what I know.txt'\n```",
+        "mpirun -n 4 refcoll judge mine:make -c all_reduce --dtype float32 --op min --count 1024",
+    ):  # fmt: skip
         assert part in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in rows} == {3, 7}  # two columns, or six
+    assert {line.count("|") for line in rows} == {3, 5}  # two columns, or four
+    assert "agreement" not in text
+
+
+def test_where_nothing_fails_there_is_no_table_of_failures():
+    assert verdicts_failed(report(Judgement(SUM))) == []
+    assert "calls that fail in it" not in as_markdown(report(Judgement(SUM)))
+    assert verdicts_failed(report(wrong(SUM, "x", verdict="agreement"))) == [["agreement", "1"]]
+
+
+def test_the_version_of_the_mpi_in_use_is_told(monkeypatch):
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+    assert "MPI" not in SETTING.environment()
+    library = SimpleNamespace(Get_library_version=lambda: "MPICH Version:      5.0.2\n...")
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", library)
+    assert SETTING.environment()["MPI"] == "MPICH 5.0.2"
+
+
+def test_collectives_that_are_not_there_are_no_rows_but_one_line():
+    absent = [
+        Judgement(Call(name, 1), skipped=f"there is no {name}") for name in ("scan", "exscan")
+    ]
+    partly = Judgement(Call("reduce", 1, op="max"), skipped="no max")
+    made = report(Judgement(SUM), Judgement(Call("reduce", 1)), partly, *absent, absent[0])
+    header, rows = counts_tried(made)
+    assert header == ("collective", "calls", "right", "failed", "unsupported")
+    assert rows == [["all_reduce", "1", "1", "0", "0"], ["reduce", "2", "1", "0", "1"]]
+    assert not_supported(made) == (
+        "not supported: 4 calls: there is no scan, exscan (3), no max (1)"
+    )
+    assert set(as_json(made)["counts"]) == {"all_reduce", "reduce", "scan", "exscan"}
+    assert not_supported(report(Judgement(SUM))) is None
 
 
 def around(nbytes):

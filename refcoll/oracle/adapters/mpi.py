@@ -163,6 +163,6 @@ def make(comm: Communicator) -> MPILibrary:
     if comm.size != mpi.COMM_WORLD.size:
         raise ArgumentError(
             f"implementation='mpi' has the {mpi.COMM_WORLD.size} ranks that mpirun started, not "
-            f"{comm.size}: use mpirun -n {comm.size} refcoll judge mpi"
+            f"{comm.size}: start the same command by mpirun -n {comm.size}"
         )
     return MPILibrary(mpi.COMM_WORLD)

@@ -10,6 +10,6 @@ one method.  ``score`` says how many of them the oracle finds, and what simpler 
 
 from refcoll.oracle.mutants.catalogue import MUTANTS
 from refcoll.oracle.mutants.mutant import Mutant, ShowsAt
-from refcoll.oracle.mutants.scoring import Score, ScoreRow, score
+from refcoll.oracle.mutants.scoring import Score, ScoreRow, expected, score
 
-__all__ = ["MUTANTS", "Mutant", "Score", "ScoreRow", "ShowsAt", "score"]
+__all__ = ["MUTANTS", "Mutant", "Score", "ScoreRow", "ShowsAt", "expected", "score"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from refcoll.communicator import Communicator
 from refcoll.operators import OPERATORS, kind
 from refcoll.oracle.adapters.own import Own
-from refcoll.oracle.calls import MOVING, REDUCING, Call
+from refcoll.oracle.calls import COLLECTIVES, MOVING, REDUCING, Call
 from refcoll.oracle.courts import in_process
 from refcoll.oracle.judging import Finding
 from refcoll.oracle.mutants.catalogue import MUTANTS
@@ -58,22 +58,39 @@ def score(
     simple: bool = True,
     progress: Callable[[str], object] = lambda said: None,
     seed: int = 0,
+    collectives: Sequence[str] = COLLECTIVES,
 ) -> Score:
-    """Judge ``mutants``, each where it shows, and all right algorithms on ``sizes`` ranks.
+    """Judge ``mutants``, each where it shows, and all right algorithms of ``collectives`` on
+    ``sizes`` ranks.
 
-    ``simple`` tries the simple checks, too; ``progress`` is told what is judged.
+    ``simple`` tries the simple checks, too; ``progress`` is told what is judged, before.
     """
     rows, alarms, judged = [], [], 0
     for mutant in mutants:
         progress(mutant.name)
         rows.append(scored(mutant, simple, seed))
     for size in sizes:
-        for right, calls in right_ones(size):
+        for right, calls in right_ones(size, collectives):
             progress(f"{right} on {size} ranks")
             found = in_process(right.make, size, calls, seed=seed, timeout=30.0)
             judged += sum(each.skipped is None for each in found)
             alarms += [f"{right} on {size} ranks: {f}" for each in found for f in each.findings]
     return Score(sum(row.found for row in rows), len(rows), alarms, rows, judged)
+
+
+def expected(
+    mutants: Sequence[Mutant] = MUTANTS,
+    sizes: Sequence[int] = SIZES,
+    collectives: Sequence[str] = COLLECTIVES,
+) -> list[float]:
+    """Seconds that what ``score`` tells ``progress`` of will take, in turn, on a core that has
+    nothing else to do: roughly, as measured on one."""
+    right = [_EACH_RIGHT * size for size in sizes for _ in right_ones(size, collectives)]
+    return [_EACH_MUTANT] * len(mutants) + right
+
+
+_EACH_MUTANT, _EACH_RIGHT = 0.15, 0.021
+"""Seconds, the second a rank."""
 
 
 def scored(mutant: Mutant, simple: bool = True, seed: int = 0) -> ScoreRow:
@@ -117,10 +134,14 @@ class Right:
         return f"{self.algorithm} {self.collective}{how}"
 
 
-def right_ones(size: int) -> Iterator[tuple[Right, list[Call]]]:
+def right_ones(
+    size: int, collectives: Sequence[str] = COLLECTIVES
+) -> Iterator[tuple[Right, list[Call]]]:
     """Every algorithm that is defined for ``size``, with some calls that try its arithmetic."""
     for number, ((collective, name), algorithm) in enumerate(ALGORITHMS.items()):
         if not algorithm.sizes.holds(size) or algorithm.needs_helpers:
+            continue
+        if collective not in collectives:
             continue
         if collective in MOVING:
             yield Right(collective, name), [Call(collective, size + 1, "bfloat16", None)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from refcoll.oracle.calls import COLLECTIVES
-from refcoll.oracle.judging import Finding, Judgement
 from refcoll.oracle.reporting.groups import Group
-from refcoll.oracle.reporting.report import OUTCOMES, Report
+from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.reporting.summary import counts
+from refcoll.oracle.verdicts import Finding, Judgement
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -16,6 +16,8 @@ def as_json(report: Report) -> dict[str, Any]:
     return {
         "holds": report.holds,
         "verdict": report.verdict,
+        "stopped": report.stopped,
+        "command": report.setting.command_typed(),
         "environment": report.setting.environment(),
         "ranks": report.setting.size,
         "seed": report.setting.seed,
@@ -29,23 +31,14 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def counts(report: Report) -> dict[str, dict[str, int]]:
-    """By collective, how many calls had which outcome; of those that were asked for."""
-    found = {}
-    for collective in COLLECTIVES:
-        of = report.outcomes(collective)
-        if of.total():
-            found[collective] = {"calls": of.total(), **{each: of[each] for each in OUTCOMES}}
-    return found
-
-
 def _group(report: Report, group: Group) -> dict[str, Any]:
-    smallest = group.smallest
+    simplest = group.simplest
     return {
-        **_finding(smallest),
-        "call": str(smallest.call),
+        **_finding(simplest),
+        "call": str(simplest.call),
         "more": len(group.calls) - 1,
-        "reproducer": report.reproducer(smallest),
+        "besides": sorted(group.besides),
+        "reproducer": report.reproducer(simplest),
     }
 
 
@@ -53,6 +46,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "verdict": finding.verdict, "diagnosis": finding.diagnosis, "inputs": finding.probe,
         "seed": finding.seed,
+        "standing": [{"status": each.status, "stack": each.stack} for each in finding.standing],
     }  # fmt: skip
 
 

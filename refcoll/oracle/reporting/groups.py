@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from refcoll.oracle.calls import COLLECTIVES, Call
-from refcoll.oracle.judging import Finding
+from refcoll.oracle.probes import PROBES
+from refcoll.oracle.verdicts import Finding
+from refcoll.words import counted
+
+_MAIN = ("float32", "int32", "float64")
+"""Dtypes that everybody has in mind first."""
 
 
 @dataclass
@@ -15,11 +20,18 @@ class Group:
     """Findings that differ in numbers only."""
 
     findings: list[Finding]
+    besides: frozenset[str] = frozenset()
+    """Other inputs of which the same calls are wrong, for no other reason as far as is known."""
 
     @property
-    def smallest(self) -> Finding:
+    def simplest(self) -> Finding:
         """The one to show."""
-        return min(self.findings, key=lambda each: (each.call.count, str(each.call)))
+        return min(self.findings, key=_complexity)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a call has not returned."""
+        return any(each.standing for each in self.findings)
 
     @property
     def calls(self) -> list[Call]:
@@ -27,25 +39,56 @@ class Group:
         return list(dict.fromkeys(each.call for each in self.findings))
 
     def others(self) -> str:
-        """How many calls more show it, and in which collectives, operators and dtypes."""
+        """How many calls more show it, in which collectives, operators and dtypes, and with
+        which other inputs."""
+        return "; ".join(self._others())
+
+    def _others(self) -> Iterator[str]:
         calls = self.calls
-        if len(calls) == 1:
-            return ""
-        kinds = (
-            [each for each in COLLECTIVES if any(call.collective == each for call in calls)],
-            sorted({call.op for call in calls if call.op}),
-            sorted({call.dtype for call in calls}),
-        )
-        said = "; ".join(", ".join(kind) for kind in kinds if kind)
-        return f"{len(calls) - 1} calls more like it: {said}"
+        if len(calls) > 1:
+            kinds = (
+                [each for each in COLLECTIVES if any(call.collective == each for call in calls)],
+                sorted({call.op for call in calls if call.op}),
+                sorted({call.dtype for call in calls}),
+            )
+            said = "; ".join(", ".join(kind) for kind in kinds if kind)
+            yield f"{counted(len(calls) - 1, 'call')} more like it: {said}"
+        if self.besides:
+            inputs = ", ".join(each for each in PROBES if each in self.besides)
+            yield f"wrong with {inputs} inputs, too"
+
+
+def _complexity(finding: Finding) -> tuple[object, ...]:
+    """Sums come first, short ones, of usual numbers, out of place."""
+    call = finding.call
+    dtype = _MAIN.index(call.dtype) if call.dtype in _MAIN else len(_MAIN)
+    return (
+        call.op not in ("sum", None),
+        PROBES.index(finding.probe) if finding.probe in PROBES else 0,
+        call.count,
+        dtype,
+        call.in_place,
+        str(call),
+    )
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
-    """Those that are alike together, what most calls show first."""
+    """Those that are alike together: a hang first, then what most calls show.
+
+    A call that is wrong on coded inputs, which say most, is told by these alone.
+    """
+    listed = list(findings)
+    coded = {(each.call, each.verdict): each for each in listed if each.probe == PROBES[0]}
+    besides: dict[str, set[str]] = {}
     found: dict[str, list[Finding]] = {}
-    for each in findings:
-        found.setdefault(_gist(each), []).append(each)
-    return sorted(map(Group, found.values()), key=lambda group: -len(group.calls))
+    for each in listed:
+        first = coded.get((each.call, each.verdict), each)
+        if first.probe == each.probe:
+            found.setdefault(_gist(each), []).append(each)
+        else:
+            besides.setdefault(_gist(first), set()).add(each.probe)
+    groups = [Group(each, frozenset(besides.get(gist, ()))) for gist, each in found.items()]
+    return sorted(groups, key=lambda group: (not group.hangs, -len(group.calls)))
 
 
 def _gist(finding: Finding) -> str:
@@ -59,6 +102,7 @@ def _gist(finding: Finding) -> str:
 
 _BY_ORDER = "depends on the order of operands"
 _ALIKE = (
+    (r"(but for its deadline): .*", r"\1"),
     (r"\b(u?)(int|float|complex)\d+\b", r"\1\2"),
     (r" \(chunks? [^)]*\)|np\.\w+\([^)]*\)+", ""),
     (r"(?<![a-z])-?\d[\d.e+-]*", "#"),

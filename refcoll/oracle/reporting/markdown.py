@@ -2,52 +2,57 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from refcoll.oracle.reporting.as_json import counts
+from refcoll.oracle.hanging import places
 from refcoll.oracle.reporting.groups import Group
-from refcoll.oracle.reporting.report import OUTCOMES, Report
+from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.reporting.summary import counts_tried, not_supported, verdicts_failed
 
 
 def as_markdown(report: Report) -> str:
-    """Verdict, environment, counts, and what was found, with how to see it again."""
+    """Verdict, command line, environment, counts, and what was found, with how to see it again."""
     return "\n".join([f"**{report.verdict}**", "", *_sections(report)]) + "\n"
 
 
 def _sections(report: Report) -> Iterator[str]:
-    yield from _table(("", ""), list(report.setting.environment().items()))
-    rows = [(name, *map(str, of.values())) for name, of in counts(report).items()]
-    yield from _table(("collective", "calls", *OUTCOMES), rows)
-    yield from _table(
-        ("verdict", "calls that fail in it"),
-        [(name, str(times)) for name, times in report.verdicts().items()],
-    )
+    if report.stopped is not None:
+        yield from (f"It {report.stopped}.", "")
+    yield from _code("sh", report.setting.command_typed())
+    yield from _table(("", ""), [list(row) for row in report.setting.environment().items()])
+    yield from _table(*counts_tried(report))
+    yield from _table(("verdict", "calls that fail in it"), verdicts_failed(report))
     for number, group in enumerate(report.groups(), 1):
-        yield from _finding(report, group, f"### {number}. {group.smallest.verdict}")
+        yield from _finding(report, group, f"### {number}. {group.simplest.verdict}")
     for group in report.groups(declared=True):
-        yield from _finding(report, group, f"### As declared: {group.smallest.verdict}")
+        yield from _finding(report, group, f"### As declared: {group.simplest.verdict}")
     for pattern in report.xfails.unneeded(report.judgements):
         yield f"- XPASS: `{pattern}` is declared, and does not fail any more\n"
     if report.traffic is not None:
-        yield from ("```text", *report.traffic.lines(), "```", "")
-    missing = Counter(each.skipped for each in report.judgements if each.skipped)
-    if missing:
-        yield from _table(
-            ("not supported", "calls"), [(why, str(times)) for why, times in missing.items()]
-        )
+        yield from _code("text", *report.traffic.lines())
+    missing = not_supported(report)
+    if missing is not None:
+        yield from (f"{missing[0].upper()}{missing[1:]}", "")
 
 
 def _finding(report: Report, group: Group, title: str) -> Iterator[str]:
-    smallest = group.smallest
-    yield from (title, "", f"`{smallest.call}`, {smallest.probe} inputs:", "")
-    yield from (f"> {smallest.diagnosis}", "")
+    simplest = group.simplest
+    yield from (title, "", f"`{simplest.call}`, {simplest.probe} inputs:", "")
+    yield from (f"> {simplest.diagnosis}", "")
+    if simplest.standing:
+        yield from _code("text", *places(simplest.standing))
     if group.others():
         yield from (f"({group.others()})", "")
-    yield from ("```sh", report.reproducer(smallest), "```", "")
+    yield from _code("sh", report.reproducer(simplest))
+
+
+def _code(language: str, *lines: str) -> Iterator[str]:
+    yield from (f"```{language}", *lines, "```", "")
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    for cells in (header, ["---"] * len(header), *rows):
+    """Nothing where there are no rows."""
+    for cells in (header, ["---"] * len(header), *rows) if rows else ():
         yield f"| {' | '.join(each.replace('|', '/') for each in cells)} |"
-    yield ""
+    if rows:
+        yield ""

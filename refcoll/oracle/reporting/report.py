@@ -2,70 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import re
-import shlex
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
-from refcoll.oracle.judging import VERDICTS, Finding, Judgement
 from refcoll.oracle.monitoring import Traffic
 from refcoll.oracle.reporting.groups import Group, grouped
+from refcoll.oracle.reporting.setting import Setting
+from refcoll.oracle.verdicts import VERDICTS, Finding, Judgement
 from refcoll.oracle.xfails import Xfails
+from refcoll.words import counted
 
 OUTCOMES = ("right", "failed", "declared", "unsupported")
 """Of a call: nothing wrong; something is; only what was declared; not tried."""
-_STEERING = re.compile(
-    r"MPIR_CVAR_\w+_ALGORITHM|MPIR_CVAR_DEVICE_COLLECTIVES|OMPI_MCA_coll_tuned_\w+"
-)
-"""Variables by which a library's algorithms are chosen."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What was judged, and where."""
-
-    implementation: str
-    """As on the command line."""
-    name: str
-    """As it calls itself."""
-    size: int
-    launched: bool
-    """By mpirun; else the ranks are threads."""
-    seed: int = 0
-    options: Sequence[str] = ()
-    """Others that the command line needs for the same implementation."""
-
-    def command(self, *options: str) -> str:
-        """A command line that judges it again, in the same way."""
-        chosen = [
-            f"{key}={shlex.quote(value)}"
-            for key, value in sorted(os.environ.items())
-            if _STEERING.fullmatch(key)
-        ]
-        ranks = ["-n", str(self.size)]
-        words = [*chosen, *(["mpirun", *ranks] if self.launched else [])]
-        words += ["refcoll", "judge", shlex.quote(self.implementation), *self.options]
-        return " ".join([*words, *([] if self.launched else ranks), *options])
-
-    def environment(self) -> dict[str, str]:
-        """Versions and the like, for whoever reads the report elsewhere."""
-        found = {
-            "implementation": self.name,
-            "ranks": f"{self.size} {'processes' if self.launched else 'threads of one process'}",
-            "platform": platform.platform(),
-            "processor": platform.machine(),
-            "python": platform.python_version(),
-        }
-        for package in ("refcoll", "numpy", "mpi4py", "torch"):
-            try:
-                found[package] = version(package)
-            except PackageNotFoundError:
-                continue
-        return found
 
 
 @dataclass
@@ -77,6 +25,8 @@ class Report:
     judgements: list[Judgement] = field(default_factory=list)
     traffic: Traffic | None = None
     """What the library's own counters say of one all_reduce."""
+    asked: int | None = None
+    """How many calls were to be judged, where that is known."""
 
     def unexpected(self, judgement: Judgement) -> list[Finding]:
         """What is wrong and not declared."""
@@ -92,9 +42,18 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Nothing is wrong but what was declared, and something was tried."""
+        """Nothing is wrong but what was declared, something was tried, and nothing left out."""
         outcomes = self.outcomes()
-        return not outcomes["failed"] and bool(outcomes["right"] + outcomes["declared"])
+        tried = bool(outcomes["right"] + outcomes["declared"])
+        return tried and not outcomes["failed"] and self.stopped is None
+
+    @property
+    def stopped(self) -> str | None:
+        """That the run ended before its time; None where it did not."""
+        done = len(self.judgements)
+        if self.asked is None or done >= self.asked:
+            return None
+        return f"stopped after {done} of {counted(self.asked, 'call')}; the rest was not judged"
 
     def outcomes(self, collective: str | None = None) -> Counter[str]:
         """How many calls, by outcome."""
@@ -109,15 +68,17 @@ class Report:
         """In a line."""
         of = self.outcomes()
         tried = of["right"] + of["failed"] + of["declared"]
-        where = f"on {self.setting.size} ranks of {self.setting.name}"
+        where = f"on {counted(self.setting.size, 'rank')} of {self.setting.name}"
         if of["failed"]:
-            first = self.groups()[0].smallest
-            return f"FAILS: {of['failed']} of {tried} calls {where}: {first}"
+            first = self.groups()[0].simplest
+            return f"FAILS: {of['failed']} of {counted(tried, 'call')} {where}: {first}"
         if not tried:
             return f"FAILS: nothing could be tried {where}: {self._reason()}"
-        declared = f", {of['declared']} fail as declared" if of["declared"] else ""
+        declared = f", {of['declared']} failing as declared" if of["declared"] else ""
         missing = f", {of['unsupported']} not supported" if of["unsupported"] else ""
-        return f"holds: {of['right']} calls right{declared}{missing}, {where}"
+        if self.stopped is not None:
+            return f"FAILS: {self.stopped}{declared}{missing}, {where}"
+        return f"holds: {counted(of['right'], 'call')} right{declared}{missing}, {where}"
 
     def _reason(self) -> str:
         return next((each.skipped for each in self.judgements if each.skipped), "no calls")
@@ -131,7 +92,7 @@ class Report:
         return found
 
     def groups(self, declared: bool = False) -> list[Group]:
-        """What is wrong, the most frequent first; or what was declared to be."""
+        """What is wrong, a hang and then the most frequent first; or what was declared to be."""
         return grouped(
             each
             for judgement in self.judgements
