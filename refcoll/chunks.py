@@ -57,7 +57,8 @@ def proportional(count: int, weights: Sequence[int]) -> Layout:
     >>> proportional(12, (2, 1, 3)).lengths
     (4, 2, 6)
     """
-    cuts = [count * total // sum(weights) for total in accumulate(weights, initial=0)]
+    whole = sum(weights)
+    cuts = [count * total // whole for total in accumulate(weights, initial=0)]
     return Layout(tuple(stop - start for start, stop in pairwise(cuts)))
 
 

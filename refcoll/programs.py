@@ -16,6 +16,7 @@ from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer, within
 from refcoll.graph import Graph, chained
 from refcoll.schedule import Action, Copy, Reduce, Send, Step, peer
+from refcoll.times import TimeClaim
 from refcoll.topology import Nodes, Topology
 
 
@@ -29,7 +30,8 @@ class Claims:
     received: Callable[[int, Sequence[int]], int]
     in_rank_order: bool
     bounds: tuple[str, ...] = ()
-    """What is an upper bound, of "steps", "depth", "sent" and "received"."""
+    """What is an upper bound, of "steps", "depth", "sent", "received" and "time"."""
+    time: TimeClaim | None = None
 
 
 @dataclass(frozen=True, eq=False)

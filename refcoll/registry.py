@@ -46,6 +46,7 @@ from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer, within
 from refcoll.programs import Claims, Program
 from refcoll.schedule import Schedule, on_ranks, renumbered
+from refcoll.times import TimeClaim, links_of
 from refcoll.topology import Topology, topology
 
 _FAMILIES = (
@@ -89,6 +90,8 @@ DEFAULT_SEGMENTS = 8
 DEFAULT_RADIX = 4
 DEFAULT_SHARDS = 1
 _LEAST = {"segments": 1, "radix": 2, "shards": 1}
+CHECKED = 64
+"""Every algorithm is checked for every number of ranks up to this one, in the tests."""
 
 
 def algorithms(collective: str | None = None, name: str | None = None) -> list[Algorithm]:
@@ -170,11 +173,6 @@ def _bound(
     schedule = partial(algorithm.schedule, **options)
     turned = _Turned(root, size, kind.scattered, schedule)
 
-    def claimed(of: Callable[..., int]) -> Callable[[int, Lengths], int]:
-        return lambda rank, lengths: of(
-            turned.place(rank), size, turned.lengths(lengths), **options
-        )
-
     return Program(
         algorithm.name,
         kind,
@@ -188,14 +186,41 @@ def _bound(
         weights=algorithm.weights(size, **options) if algorithm.weights else None,
         idea=_idea(algorithm),
         topology=where,
-        claims=Claims(
-            steps=lambda rank: algorithm.steps(turned.place(rank), size, **options),
-            depth=algorithm.depth(size, **options),
-            sent=claimed(algorithm.sent),
-            received=claimed(algorithm.received),
-            in_rank_order=algorithm.in_rank_order and root == 0,
-            bounds=algorithm.bounds,
-        ),
+        claims=_claims(algorithm, turned, where, options),
+    )
+
+
+def _claims(
+    algorithm: Algorithm, turned: _Turned, where: Topology, options: dict[str, Any]
+) -> Claims:
+    size = turned.size
+
+    def claimed(of: Callable[..., int]) -> Callable[[int, Lengths], int]:
+        return lambda rank, lengths: of(
+            turned.place(rank), size, turned.lengths(lengths), **options
+        )
+
+    time = _time(algorithm, size, where, options)
+    exact = time.of_one_speed and algorithm.time_exact.holds(size, **options)
+    return Claims(
+        steps=lambda rank: algorithm.steps(turned.place(rank), size, **options),
+        depth=algorithm.depth(size, **options),
+        sent=claimed(algorithm.sent),
+        received=claimed(algorithm.received),
+        in_rank_order=algorithm.in_rank_order and turned.root == 0,
+        bounds=algorithm.bounds if exact else (*algorithm.bounds, "time"),
+        time=time,
+    )
+
+
+def _time(algorithm: Algorithm, size: int, where: Topology, options: dict[str, Any]) -> TimeClaim:
+    return TimeClaim(
+        size,
+        options,
+        several=algorithm.time,
+        one=algorithm.one_port or algorithm.time,
+        links=links_of(where, algorithm.helpers(size, **options), algorithm.options),
+        source=algorithm.time_source,
     )
 
 

@@ -22,8 +22,9 @@ import numpy as np
 
 from refcoll.clocks import offsets
 from refcoll.errors import ArgumentError
-from refcoll.interpreters.clock import Rates, finish_times
+from refcoll.interpreters.clock import finish_times
 from refcoll.programs import Program
+from refcoll.rates import Rates
 from refcoll.words import said_seconds
 
 if TYPE_CHECKING:

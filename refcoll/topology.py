@@ -39,6 +39,16 @@ class Topology:
         """The numbers of a rank's node and switch; -1 for a helper, who has none."""
         return self._homes.get(rank, (-1, -1))
 
+    @cached_property
+    def links(self) -> frozenset[str]:
+        """The classes of links that there are between any two ranks."""
+        there = (
+            any(len(ranks) > 1 for ranks in self.nodes),
+            any(len(nodes) > 1 for nodes in self.switches),
+            len(self.switches) > 1,
+        )
+        return frozenset(link for link, is_there in zip(LINKS, there, strict=False) if is_there)
+
     def link(self, one: int, other: int) -> str:
         """The class, of ``LINKS``, of the link between two ranks."""
         (node, switch), (other_node, other_switch) = self.home(one), self.home(other)

@@ -287,6 +287,17 @@ FUNCTIONS = [
                  f"bandwidth of links['between nodes']=nan {RATE}"),
             )
         ),
+        *(
+            ("rails", kind, f"cost(ring, 8, latency=0, bandwidth=1, rails={given})", said)
+            for kind, given, said in (
+                ("wrong type", "5", "rails=5 must be a dict, such as {'between nodes': 8}"),
+                ("a list", "[1]", "rails=[1] must be a dict, such as {'between nodes': 8}"),
+                ("unknown name", "{'by sea': 1}", "rails['by sea']: there are no such links"),
+                ("no integer", "{'between nodes': 1.5}",
+                 "rails['between nodes']=1.5 is not an integer; use an int"),
+                ("zero", "{'between nodes': 0}", "rails['between nodes']=0 must be at least 1"),
+            )
+        ),
         ("any other", "missing", "cost(ring, 8)", "'latency' and 'bandwidth'", TypeError),
         _unknown("cost(ring, 8, latency=0, bandwidth=1, oops=1)"),
     ),

@@ -3,8 +3,9 @@
 import pytest
 
 from refcoll import algorithms, node_shape
+from refcoll.registry import CHECKED
 
-SIZES = range(1, 65)
+SIZES = range(1, CHECKED + 1)
 FLAT = [each for each in algorithms() if "nodes" not in each.options]
 HIERARCHICAL = [each for each in algorithms() if "nodes" in each.options]
 IN_RANK_ORDER = [

@@ -178,7 +178,7 @@ NOT_CALLED = {"Copy", "Reduce", "Send", "Operator", "Program", "CollectivePlan",
 """Steps, which ``from_steps`` looks at, and what functions make."""
 NONE_IS_ALL = {
     ("program", "nodes"), ("explain", "nodes"), ("spawn", "nodes"), ("cost", "reduce_bandwidth"),
-    ("cost", "links"), ("simulate", "layout"), ("algorithms", "collective"),
+    ("cost", "links"), ("cost", "rails"), ("simulate", "layout"), ("algorithms", "collective"),
     ("algorithms", "name"), ("Communicator", "tuning"), ("connect", "tuning"),
     ("connect", "options"), ("spawn", "args"),
 }  # fmt: skip

@@ -15,7 +15,7 @@ ROOT = Path(refcoll.__file__).parent.parent
 MODULES = sorted(path for top in ("refcoll", "transports") for path in (ROOT / top).rglob("*.py"))
 CORE = {
     "schedule", "chunks", "graph", "programs", "collectives", "operators", "errors", "topology",
-    "words",
+    "words", "rates", "forms", "expressions", "formulas", "times",
 }  # fmt: skip
 
 
@@ -82,9 +82,9 @@ def test_the_language_stands_on_the_standard_library_alone(name, allowed):
 
 
 @files("path", below("algorithms"), ids=title)
-def test_algorithms_know_schedules_nodes_and_each_other(path):
+def test_algorithms_know_schedules_nodes_formulas_and_each_other(path):
     assert not foreign(path)
-    allowed = {"schedule", "chunks", "topology", "algorithms"}
+    allowed = {"schedule", "chunks", "topology", "expressions", "formulas", "algorithms"}
     assert all(within(each, allowed) for each in ours(path))
 
 
@@ -107,6 +107,11 @@ def test_the_core_knows_neither_algorithms_nor_interpreters(path):
 
 def test_the_registry_knows_no_interpreter():
     assert not any(within(each, {"interpreters"}) for each in ours(module("registry")))
+
+
+@files("path", below("planning"), ids=title)
+def test_planning_knows_no_command_line(path):
+    assert not any(within(each, {"cli"}) for each in ours(path))
 
 
 @files("path", [path for path in MODULES if title(path).startswith("transports/")], ids=title)

@@ -14,7 +14,8 @@ import refcoll
 from refcoll import ArgumentError, DisagreementError, program
 from refcoll.chunks import Layout
 from refcoll.clocks import offsets
-from refcoll.interpreters.clock import Rates, finish_times
+from refcoll.interpreters.clock import finish_times
+from refcoll.rates import Rates
 from refcoll.stragglers import Stragglers, call_times
 
 LATE = 0.2

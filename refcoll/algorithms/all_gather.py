@@ -26,6 +26,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
 )
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import L, N, S, alpha, beta
 from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse
 
 
@@ -86,6 +87,8 @@ _DIRECT = Algorithm(
     depth=lambda size: int(size > 1),
     sent=lambda rank, size, c: (size - 1) * c[rank],
     received=lambda rank, size, c: all_but(rank, c),
+    time=alpha + (N - 1) / N * S * beta,
+    one_port=(N - 1) * (alpha + S / N * beta),
     bandwidth_optimal=ALWAYS,
     latency_optimal=UP_TO_3,
     source="Open MPI coll/base, allgather direct-messaging",
@@ -100,6 +103,8 @@ _BRUCK = Algorithm(
     depth=log2_ceiling,
     sent=_passed_on,
     received=lambda rank, size, c: all_but(rank, c),
+    time=L * alpha + (N - 1) / N * S * beta,
+    time_source="Thakur, Rabenseifner and Gropp 2005",
     bandwidth_optimal=ALWAYS,
     latency_optimal=ALWAYS,
     source="Bruck et al. 1997",

@@ -28,6 +28,7 @@ from refcoll.algorithms.declaration import (
 )
 from refcoll.algorithms.multiplying import merge_whole_vectors
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma
 from refcoll.schedule import Schedule, then
 
 
@@ -56,6 +57,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=lambda rank, size, c: (size - 1) * sum(c),
         received=lambda rank, size, c: (size - 1) * sum(c),
+        time=alpha + (N - 1) * S * (beta + gamma),
+        one_port=(N - 1) * (alpha + S * (beta + gamma)),
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=UP_TO_3,
@@ -71,6 +74,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size > 1),
         sent=_two_shots,
         received=_two_shots,
+        time=2 * alpha + 2 * (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
+        one_port=2 * (N - 1) * (alpha + S / N * beta) + (N - 1) / N * S * gamma,
         in_rank_order=True,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ONE,

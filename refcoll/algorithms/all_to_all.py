@@ -32,6 +32,7 @@ from refcoll.algorithms.declaration import (
 )
 from refcoll.algorithms.linear import once
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import Count, L, N, S, alpha, beta
 from refcoll.schedule import Copy, Schedule, Send
 
 
@@ -79,19 +80,24 @@ def _lies(rank: int, size: int, i: int, rounds: int) -> int:
     return (2 * size if hops % 2 else 0) + (rank + i) % size
 
 
-def _bruck_traffic(rank: int, size: int, lengths: Lengths) -> int:
-    """Per round k, the numbers below N that have bit k."""
-    moved = sum(
+def _moved(size: int) -> int:
+    """Chunks that a rank passes on: in round k, the numbers below N that have bit k."""
+    return sum(
         (size >> (k + 1) << k) + max(0, size % (2 << k) - (1 << k))
         for k in range(log2_ceiling(size))
     )
-    return moved * lengths[rank]
+
+
+def _bruck_traffic(rank: int, size: int, lengths: Lengths) -> int:
+    return _moved(size) * lengths[rank]
 
 
 def _direct_traffic(rank: int, size: int, lengths: Lengths) -> int:
     return all_but(rank, lengths)
 
 
+_b = Count("b", "ones in all numbers below N in binary, N/2 log2 N for powers of 2",
+           lambda size, **_: _moved(size))  # fmt: skip
 ALGORITHMS = (
     Algorithm(
         name="linear",
@@ -104,6 +110,8 @@ ALGORITHMS = (
         depth=lambda size: int(size > 1),
         sent=_direct_traffic,
         received=_direct_traffic,
+        time=alpha + (N - 1) / N * S * beta,
+        one_port=(N - 1) * (alpha + S / N * beta),
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Open MPI coll/base, alltoall basic_linear",
@@ -120,6 +128,7 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=_direct_traffic,
         received=_direct_traffic,
+        time=(N - 1) * (alpha + S / N * beta),
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",
@@ -136,6 +145,7 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_bruck_traffic,
         received=_bruck_traffic,
+        time=L * alpha + _b / N * S * beta,
         bandwidth_optimal=UP_TO_3,
         latency_optimal=ALWAYS,
         source="Bruck et al. 1997",

@@ -9,6 +9,7 @@ Size 4: after round 0 rank r has heard of r-1, r; after round 1 of r-3, ..., r.
 from __future__ import annotations
 
 from refcoll.algorithms.declaration import ALWAYS, Algorithm, log2_ceiling, one_chunk
+from refcoll.algorithms.symbols import L, alpha
 from refcoll.schedule import Copy, Schedule, Send
 
 
@@ -29,6 +30,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=lambda rank, size, c: 0,
         received=lambda rank, size, c: 0,
+        time=L * alpha,
+        time_source="Hensgen, Finkel and Manber 1988",
         bandwidth_optimal=ALWAYS,
         latency_optimal=ALWAYS,
         source="Hensgen, Finkel and Manber 1988",

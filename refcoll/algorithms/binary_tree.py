@@ -40,6 +40,16 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_segment_each,
 )
+from refcoll.algorithms.tree_times import (
+    DOWN,
+    DOWN_ONE_BY_ONE,
+    SPLIT_DOWN,
+    SPLIT_DOWN_ONE_BY_ONE,
+    SPLIT_UP,
+    SPLIT_UP_ONE_BY_ONE,
+    UP,
+    UP_ONE_BY_ONE,
+)
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 
@@ -219,6 +229,8 @@ _SPLIT = Algorithm(
     depth=_split_depth,
     sent=_split_sent,
     received=_all,
+    time=SPLIT_DOWN,
+    one_port=SPLIT_DOWN_ONE_BY_ONE,
     bandwidth_optimal=_FEW,
     latency_optimal=ONE,
     options=("segments",),
@@ -234,6 +246,8 @@ _WHOLE = Algorithm(
     depth=_rounds,
     sent=_down,
     received=_all,
+    time=DOWN,
+    one_port=DOWN_ONE_BY_ONE,
     bandwidth_optimal=UP_TO_3,
     latency_optimal=ONE_SEGMENT_UP_TO_3,
     options=("segments",),
@@ -246,6 +260,8 @@ ALGORITHMS = (
         _WHOLE,
         "reduce",
         schedule=binary_tree_reduce,
+        time=UP,
+        one_port=UP_ONE_BY_ONE,
         in_rank_order=True,
         source="Open MPI coll/base, reduce in-order binary",
         also_known_as={"Open MPI": "6 in-order_binary"},
@@ -255,6 +271,8 @@ ALGORITHMS = (
         _SPLIT,
         "reduce",
         schedule=split_binary_tree_reduce,
+        time=SPLIT_UP,
+        one_port=SPLIT_UP_ONE_BY_ONE,
         source="the broadcast, backwards in time",
     ),
 )

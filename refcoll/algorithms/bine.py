@@ -30,6 +30,7 @@ from refcoll.algorithms.declaration import (
 )
 from refcoll.algorithms.recursive import reversed_bits
 from refcoll.algorithms.swing import label, partner
+from refcoll.algorithms.symbols import LOG2_N, N, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
 
 _PAPER = "De Sensi et al., Bine trees (2025)"
@@ -110,6 +111,7 @@ _BROADCAST = Algorithm(
     depth=log2_ceiling,
     sent=_sent,
     received=_received,
+    time=LOG2_N * (alpha + S * beta),
     bandwidth_optimal=UP_TO_2,
     latency_optimal=ALWAYS,
     source=_PAPER,
@@ -133,6 +135,7 @@ ALGORITHMS = (
         depth=lambda size: 2 * log2_ceiling(size),
         sent=_halving_traffic,
         received=_halving_traffic,
+        time=2 * LOG2_N * alpha + 2 * (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ONE,
         source=_PAPER,

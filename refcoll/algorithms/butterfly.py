@@ -23,7 +23,7 @@ from refcoll.algorithms.declaration import (
     chunk_per_rank,
     log2_ceiling,
 )
-from refcoll.algorithms.doubling_gather import among_survivors, cuts, merged
+from refcoll.algorithms.doubling_gather import among_survivors, cuts, h, merged
 from refcoll.algorithms.recursive import (
     fold_in,
     folding,
@@ -33,6 +33,7 @@ from refcoll.algorithms.recursive import (
     reversed_bits,
     survivors,
 )
+from refcoll.algorithms.symbols import FOLDED, Count, N, S, alpha, beta, gamma, log2_p
 from refcoll.schedule import Action, Copy, Schedule, Send, padded, then
 
 
@@ -120,6 +121,16 @@ def _depth(size: int) -> int:
     return log2_ceiling(power) + folded + (folded or power > 2)
 
 
+def _handed_over(size: int) -> int:
+    """Chunks, each a message, that the busiest survivor sends to their owners at the end."""
+    extra = size - power_below(size)
+    return min(extra, 2) if extra else int(size > 2)
+
+
+_LAST = Count("[N>2]", "1 where N > 2, else 0", lambda size, **_: int(size > 2))
+_t = Count("t", "chunks that a survivor sends to their owners: 2, but 1 for N = p and N = p+1"
+           " (0 for N = 2)", lambda size, **_: _handed_over(size))  # fmt: skip
+_HALVING = log2_p * alpha + h / N * S * (beta + gamma) + FOLDED * (alpha + S * (beta + gamma))
 ALGORITHMS = (
     Algorithm(
         name="butterfly",
@@ -130,6 +141,8 @@ ALGORITHMS = (
         depth=_depth,
         sent=_sent,
         received=_received,
+        time=_HALVING + _LAST * alpha + _t / N * S * beta,
+        one_port=_HALVING + _t * (alpha + S / N * beta),
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=UP_TO_2,

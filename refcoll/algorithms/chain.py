@@ -25,6 +25,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_segment_each,
 )
+from refcoll.algorithms.symbols import M, N, S, alpha, beta
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 
@@ -68,6 +69,7 @@ _BROADCAST = Algorithm(
     depth=_depth,
     sent=lambda rank, size, c, segments: sum(c) if rank < size - 1 else 0,
     received=lambda rank, size, c, segments: sum(c) if rank > 0 else 0,
+    time=(M + N - 2) * (alpha + S / M * beta),
     options=("segments",),
     bandwidth_optimal=ALWAYS,
     latency_optimal=ONE_SEGMENT_UP_TO_3,

@@ -32,6 +32,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_segment_each,
 )
+from refcoll.algorithms.symbols import L, M, S, alpha, beta
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 _PAPER = "Traff 2024"
@@ -164,6 +165,7 @@ _BROADCAST = Algorithm(
     depth=_rounds,
     sent=_at_most,
     received=_received,
+    time=(L + M - 1) * (alpha + S / M * beta),
     bounds=("steps", "sent"),
     bandwidth_optimal=UP_TO_2,
     latency_optimal=_ONE_SEGMENT,

@@ -4,7 +4,9 @@
 
 Size 4, "recursive_halving+ring": 2 rounds that leave rank r with chunk r, then 3 round the
 ring.  Steps and traffic are the sums of both parts; the depth is at most their sum, since
-a rank that has its chunk early may go on at once.
+a rank that has its chunk early may go on at once.  So is the time; but most all-gathers do the
+same on every rank, so that whoever is last to begin delays it by as much.  The linear one does
+not: it can take in early chunks before the last one comes.
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, chunk_per_rank
+from refcoll.algorithms.declaration import (
+    ALWAYS,
+    NEVER,
+    ONE,
+    Algorithm,
+    Lengths,
+    When,
+    chunk_per_rank,
+)
+from refcoll.algorithms.linear import linear_all_gather
 from refcoll.schedule import Schedule, then
 
 
@@ -30,6 +41,7 @@ def composed(scatter: Algorithm, gather: Algorithm) -> Algorithm:
 
         return total
 
+    times = [each.one_port or each.time for each in (scatter, gather)]
     return Algorithm(
         name=f"{scatter.name}+{gather.name}",
         collective="all_reduce",
@@ -40,6 +52,10 @@ def composed(scatter: Algorithm, gather: Algorithm) -> Algorithm:
         depth=lambda size: scatter.depth(size) + gather.depth(size),
         sent=added(scatter.sent, gather.sent),
         received=added(scatter.received, gather.received),
+        time=scatter.time + gather.time,
+        one_port=times[0] + times[1],
+        time_source=f"{scatter.time_source}; {gather.time_source}",
+        time_exact=NEVER if gather.schedule is linear_all_gather else ALWAYS,
         bounds=("depth",),
         bandwidth_optimal=When(
             "where both parts are",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
+from refcoll.expressions import Formula
 from refcoll.schedule import Schedule
 
 Lengths: TypeAlias = Sequence[int]
@@ -51,6 +52,7 @@ class Algorithm:
     ``steps(rank, size)``    steps of a rank that hold a message to another rank
     ``depth(size)``          the longest chain of dependent messages over all ranks
     ``sent(rank, size, lengths)``, ``received(...)``   elements that cross a rank's link
+    ``time``                 seconds, as a formula (``refcoll.formulas``) for N > 1
     """
 
     name: str
@@ -62,10 +64,20 @@ class Algorithm:
     sent: Callable[..., int]
     received: Callable[..., int]
     source: str
+    time: Formula
+    """The alpha-beta-gamma time where the messages of a step pay their alphas together."""
+    one_port: Formula | None = None
+    """The same where they pay them one after another, if that differs."""
+    time_source: str = "derived here"
+    """Where the formula is from."""
+    time_exact: When = ALWAYS
+    """When it is the critical path of the schedule; else it is an upper bound."""
     sizes: When = EVERY
     """For which N it is defined."""
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
+    proved: str | None = None
+    """The theorem in proofs/ that says it is right wherever it is defined, as File.theorem."""
     bandwidth_optimal: When = NEVER
     """When no schedule moves less, for chunks of equal length."""
     latency_optimal: When = NEVER
@@ -97,11 +109,15 @@ def mirrored(
 ) -> Algorithm:
     """The declaration of an algorithm backwards in time: what was sent is now received.
 
-    Its source is the same, but names in other libraries do not carry over; ``changes`` may
-    give others of both.
+    Where it merges what was copied, merging takes its time too: beta + gamma instead of beta.
+    Its source is the same, but names in other libraries and proofs do not carry over;
+    ``changes`` may give others, and other times.
     """
     other = {"sent": "received", "received": "sent"}
-    fields = {"also_known_as": {}} | changes
+    if collective in ("reduce", "reduce_scatter"):
+        one_port = forwards.one_port and forwards.one_port.merging()
+        changes = {"time": forwards.time.merging(), "one_port": one_port} | changes
+    fields = {"also_known_as": {}, "time_source": "derived here", "proved": None} | changes
     return replace(
         forwards,
         collective=collective,

@@ -28,7 +28,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from refcoll.algorithms.binary_tree import children, degree, depth, parent
-from refcoll.algorithms.declaration import ONE, UP_TO_2, Algorithm, Lengths, covered, log2_ceiling
+from refcoll.algorithms.declaration import (
+    NEVER,
+    ONE,
+    UP_TO_2,
+    Algorithm,
+    Lengths,
+    covered,
+    log2_ceiling,
+)
+from refcoll.algorithms.tree_times import DOUBLE, DOUBLE_ONE_BY_ONE
 from refcoll.schedule import (
     Action,
     Copy,
@@ -118,6 +127,9 @@ ALGORITHMS = (
         depth=lambda size, segments: segments + 2 * log2_ceiling(size) - 1 if size > 1 else 0,
         sent=_traffic,
         received=_traffic,
+        time=DOUBLE,
+        one_port=DOUBLE_ONE_BY_ONE,
+        time_exact=NEVER,
         options=("segments",),
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,

@@ -41,6 +41,7 @@ from refcoll.algorithms.recursive import (
     survivors,
 )
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import FOLDED, LOG2_N, Count, N, S, alpha, beta, gamma, log2_p
 from refcoll.schedule import (
     IDLE,
     Copy,
@@ -185,6 +186,27 @@ def halving_depth(size: int) -> int:
     return log2_ceiling(power_below(size)) + 2 * (size > power_below(size))
 
 
+def halved_chunks(size: int) -> int:
+    """Chunks that pass over the critical link while survivors halve: those of survivor 0.
+
+    In the round of 2^k survivors a side, its side keeps the most: 2^k chunks, and one more of
+    each folded rank on that side, of which there are at most N - p.
+    """
+    extra = size - power_below(size)
+    return sum((1 << k) + min(1 << k, extra) for k in range(log2_ceiling(power_below(size))))
+
+
+h = Count(
+    "h",
+    "chunks that survivor 0 gets while halving, sum of 2^k + min(2^k, N-p) over 2^k < p; N-1"
+    " where N is a power of 2",
+    lambda size, **_: halved_chunks(size),
+)
+HALVING_TIME = (
+    log2_p * alpha
+    + h / N * S * (beta + gamma)
+    + FOLDED * (2 * alpha + (N + 1) / N * S * beta + S * gamma)
+)
 ALGORITHMS = (
     Algorithm(
         name="recursive_doubling",
@@ -196,6 +218,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=gathered,
         received=lambda rank, size, c: all_but(rank, c),
+        time=LOG2_N * alpha + (N - 1) / N * S * beta,
+        time_source=_PAPER,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ALWAYS,
         source=_PAPER,
@@ -210,6 +234,7 @@ ALGORITHMS = (
         depth=halving_depth,
         sent=halving_sent,
         received=halving_received,
+        time=HALVING_TIME,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
@@ -225,6 +250,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_doubling_sent,
         received=_doubling_received,
+        time=LOG2_N * alpha + (LOG2_N - (N - 1) / N) * S * (beta + gamma),
+        time_source=_PAPER,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ALWAYS,

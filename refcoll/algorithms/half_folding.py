@@ -14,9 +14,16 @@ neighbours, so operands meet in rank order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from refcoll.algorithms.declaration import ONE, POWERS_OF_TWO, Algorithm, Lengths, log2_ceiling
-from refcoll.algorithms.recursive import halving_doubling, halving_traffic, power_below
+from refcoll.algorithms.recursive import (
+    HALVING_DOUBLING_TIME,
+    halving_doubling,
+    halving_traffic,
+    power_below,
+)
+from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, on_ranks, padded
 
 
@@ -56,6 +63,7 @@ def _folding(rank: int, size: int) -> bool:
     return rank < 2 * (size - power_below(size))
 
 
+@lru_cache(maxsize=8)
 def _survivors(size: int) -> Sequence[int]:
     return [r for r in range(size) if not (_folding(r, size) and r % 2)]
 
@@ -98,6 +106,7 @@ ALGORITHMS = (
         depth=_depth,
         sent=_sent,
         received=_received,
+        time=HALVING_DOUBLING_TIME + FOLDED * (3 * alpha + 2 * S * beta + S / 2 * gamma),
         in_rank_order=True,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,

@@ -39,6 +39,7 @@ from refcoll.algorithms.ring import (
     ring_all_reduce,
     ring_reduce_scatter,
 )
+from refcoll.algorithms.symbols import Count, S, alpha, alpha_inter, beta, beta_inter, gamma
 from refcoll.algorithms.tree import binomial_broadcast, binomial_reduce, links
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, together
 from refcoll.topology import Nodes
@@ -51,6 +52,7 @@ def rails_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
 
     Chunks: K per piece.  Steps: 2(m-1) within my node of m, 2(K-1) between K nodes.  Sent
     and received: 2(m-1)/m S within, 2(K-1)/K S/m between, where shares are equal.
+    Proved for all nodes: rails_all_reduces in proofs/RailsResult.v.
     """
     return rails_over(rank, nodes, ring_all_reduce, len(nodes))
 
@@ -72,6 +74,7 @@ def leaders_all_reduce(rank: int, size: int, nodes: Nodes) -> Schedule:
 
     Chunks: K.  Depth: 2 ceil(log2 m) + 2(K-1) for K nodes of at most m ranks.  Sent and
     received: S per link in my node's tree, 2(K-1)/K S more by a leader.
+    Proved for all nodes: leaders_all_reduces in proofs/LeadersResult.v.
     """
     trees = [(nodes[home(rank, nodes)], log2_ceiling(largest(nodes)))]
     return leaders_over(rank, trees, [each[0] for each in nodes])
@@ -134,9 +137,11 @@ def weights_over(nodes: Nodes, inner: Sequence[int]) -> tuple[int, ...]:
     """Relative lengths of the chunks: the inner ones, times the piece's width."""
     widths = [stop - start for start, stop in pairwise(_cuts(nodes))]
     unit = lcm(*(width.denominator for width in widths))
-    return tuple(int(width * unit) * weight for width in widths for weight in inner)
+    pieces = [int(width * unit) for width in widths]
+    return tuple(piece * weight for piece in pieces for weight in inner)
 
 
+@lru_cache(maxsize=8)
 def _weights(size: int, nodes: Nodes) -> tuple[int, ...]:
     return weights_over(nodes, [1] * len(nodes))
 
@@ -202,6 +207,35 @@ def largest(nodes: Nodes) -> int:
     return max(len(node) for node in nodes)
 
 
+def smallest(nodes: Nodes) -> int:
+    """Ranks on the smallest node."""
+    return min(len(node) for node in nodes)
+
+
+def pieces(nodes: Nodes) -> int:
+    """Into how many pieces the union of all cuts divides a rank's share, at most."""
+    sizes = {len(node) for node in nodes}
+    if len(sizes) == 1:
+        return 1
+    cuts = ([_places(nodes)[Fraction(j, size)] for j in range(size + 1)] for size in sizes)
+    return max(stop - start for each in cuts for start, stop in pairwise(each))
+
+
+m = Count("m", "ranks on the largest node", lambda nodes, **_: largest(nodes))
+m_min = Count("m_min", "ranks on the smallest node", lambda nodes, **_: smallest(nodes))
+P = Count("P", "pieces of a rank's share: 1 where nodes are of equal size",
+          lambda nodes, **_: pieces(nodes))  # fmt: skip
+r = Count("r", "2, but 1 where nodes are of equal size", lambda nodes, **_: min(2, pieces(nodes)))
+_K = Count("K", "nodes", lambda nodes, **_: len(nodes))
+LEVELS_OF_TREE = Count("log2 m", "m being the ranks on the largest node; rounded up",
+                       lambda nodes, **_: log2_ceiling(largest(nodes)))  # fmt: skip
+# Phases follow one another, and in each no rank takes more than this: on the largest node the most
+# steps, on the smallest the longest share.  One by one, P pieces come from P ranks, each of whom
+# may send it last: P alpha to the last arrival, and P - 1 more to take in the others.
+_RAIL = S / (_K * m_min)
+_IN_NODES = 2 * (m - 1) * (alpha + S / m * beta)
+_MERGING = ((m - 1) / m + (_K - 1) / (_K * m_min)) * S * gamma
+_RING = 2 * (_K - 1) * alpha_inter + (_K - 1) / _K * S * (2 * beta_inter + gamma)
 _EQUAL = When("nodes of equal size", lambda size, nodes: len(set(map(len, nodes))) == 1)
 _SINGLE = When("N <= 2, or one rank on each node", lambda size, nodes: size in (1, 2, len(nodes)))
 ALGORITHMS = (
@@ -216,9 +250,15 @@ ALGORITHMS = (
         depth=lambda size, nodes: 2 * (largest(nodes) - 1) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _rails_traffic(rank, nodes, c, all_reduce_received),
+        time=_IN_NODES + 2 * (_K - 1) * (alpha_inter + _RAIL * beta_inter) + _MERGING,
+        one_port=_IN_NODES
+        + 2 * (_K - 1) * ((2 * P - 1) * alpha_inter + r * _RAIL * beta_inter)
+        + _MERGING,
+        time_exact=_EQUAL,
         bandwidth_optimal=_EQUAL,
         latency_optimal=ONE,
         source="Cho et al., BlueConnect (2019)",
+        proved="RailsResult.rails_all_reduces",
     ),
     Algorithm(
         name="hierarchical_leaders",
@@ -230,9 +270,11 @@ ALGORITHMS = (
         depth=lambda size, nodes: 2 * log2_ceiling(largest(nodes)) + 2 * (len(nodes) - 1),
         sent=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_sent),
         received=lambda rank, size, c, nodes: _leaders_traffic(rank, nodes, c, all_reduce_received),
+        time=LEVELS_OF_TREE * (2 * alpha + S * (2 * beta + gamma)) + _RING,
         bandwidth_optimal=_SINGLE,
         latency_optimal=ONE,
         source="MPICH SMP-aware collectives",
+        proved="LeadersResult.leaders_all_reduces",
         also_known_as={"MPICH": "smp", "SMPI": "smp_rsag"},
     ),
 )

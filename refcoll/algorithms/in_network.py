@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from refcoll.algorithms.declaration import Algorithm, Lengths, one_chunk
+from refcoll.algorithms.symbols import Count, S, alpha, beta, gamma, k
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send
 
 
@@ -76,6 +77,26 @@ def _traffic(rank: int, size: int, lengths: Lengths, radix: int) -> int:
     return sum(_links(rank, size, radix)) * sum(lengths)
 
 
+def _height(size: int, radix: int) -> int:
+    return len(_levels(size, radix)) - 1
+
+
+def _largest(size: int, radix: int) -> int:
+    """Ranks below a full switch of the level under the topmost."""
+    return int(radix ** (_height(size, radix) - 1))
+
+
+# Down, a switch sends to all its children, the first of which have full switches below: k at each
+# level.  Up is down backwards, but that what comes from a child with less below it comes a
+# message earlier than from the others, and is in when they come: f, not c, at the topmost.
+_h = Count("h", "levels of switches", _height)
+_c = Count(
+    "c", "children of the topmost switch", lambda size, radix: -(-size // _largest(size, radix))
+)
+_f = Count(
+    "f", "those of them with k^(h-1) ranks below", lambda size, radix: size // _largest(size, radix)
+)
+_MERGING = ((k - 1) * (_h - 1) + _c - 1) * S * gamma
 ALGORITHMS = (
     Algorithm(
         name="in_network",
@@ -87,6 +108,8 @@ ALGORITHMS = (
         depth=lambda size, radix: 2 * (len(_levels(size, radix)) - 1),
         sent=_traffic,
         received=_traffic,
+        time=2 * _h * alpha + (2 * k * (_h - 1) + _c + _f) * S * beta + _MERGING,
+        one_port=2 * (k * (_h - 1) + _f) * (alpha + S * beta) + _MERGING,
         in_rank_order=True,
         options=("radix",),
         source="Graham et al., SHARP (2016)",

@@ -22,6 +22,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_chunk,
 )
+from refcoll.algorithms.symbols import Count, S, alpha, beta
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send
 
 _SOURCE = "Open MPI coll/base, bcast knomial"
@@ -105,6 +106,18 @@ _AS_FAST = When(
         max(_arrival(rank, size, radix) for rank in range(size)) == log2_ceiling(size)
     ),
 )
+
+
+def _served(size: int, radix: int) -> int:
+    """Messages that the root sends; nobody has the vector before it has sent so many."""
+    levels = log_ceiling(size, radix)
+    first = (size - 1) // radix ** (levels - 1) if levels else 0
+    return first + (radix - 1) * max(0, levels - 1)
+
+
+_h = Count("h", "log_k N, rounded up", lambda size, radix: log_ceiling(size, radix))
+_f = Count("f", "children of the root: k-1 a level, on the first (N-1)/k^(h-1), rounded down",
+           _served)  # fmt: skip
 _BROADCAST = Algorithm(
     name="knomial",
     collective="broadcast",
@@ -114,6 +127,8 @@ _BROADCAST = Algorithm(
     depth=_depth,
     sent=lambda rank, size, c, radix: _child_count(rank, size, radix) * sum(c),
     received=lambda rank, size, c, radix: (rank > 0) * sum(c),
+    time=_h * alpha + _f * S * beta,
+    one_port=_f * (alpha + S * beta),
     bandwidth_optimal=UP_TO_2,
     latency_optimal=_AS_FAST,
     options=("radix",),

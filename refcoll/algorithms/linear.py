@@ -25,6 +25,7 @@ from refcoll.algorithms.declaration import (
     one_chunk,
 )
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma
 from refcoll.schedule import Chunks, Copy, Reduce, Schedule, Send, reverse, then
 
 _SOURCE = "Open MPI coll/basic"
@@ -113,6 +114,8 @@ _SCATTER = Algorithm(
     depth=lambda size: int(size > 1),
     sent=_pieces,
     received=_piece,
+    time=alpha + (N - 1) / N * S * beta,
+    one_port=(N - 1) * (alpha + S / N * beta),
     bandwidth_optimal=ALWAYS,
     latency_optimal=UP_TO_3,
     source=_SOURCE,
@@ -127,6 +130,8 @@ _BROADCAST = Algorithm(
     depth=lambda size: int(size > 1),
     sent=_root,
     received=_others,
+    time=alpha + (N - 1) * S * beta,
+    one_port=(N - 1) * (alpha + S * beta),
     bandwidth_optimal=UP_TO_2,
     latency_optimal=UP_TO_3,
     source=_SOURCE,
@@ -150,6 +155,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size > 1),
         sent=_hub,
         received=_hub,
+        time=2 * alpha + 2 * (N - 1) * S * beta + (N - 1) * S * gamma,
+        one_port=2 * (N - 1) * (alpha + S * beta) + (N - 1) * S * gamma,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
@@ -172,6 +179,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size > 1),
         sent=lambda rank, size, c: _piece(rank, size, c) + _root(rank, size, c),
         received=lambda rank, size, c: _pieces(rank, size, c) + _others(rank, size, c),
+        time=2 * alpha + (N - 1) * (1 + 1 / N) * S * beta,
+        one_port=(N - 1) * (2 * alpha + (1 + 1 / N) * S * beta),
         bandwidth_optimal=ONE,
         latency_optimal=ONE,
         source=_SOURCE,

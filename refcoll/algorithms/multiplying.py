@@ -32,6 +32,7 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
     log_ceiling,
 )
+from refcoll.algorithms.symbols import Count, S, alpha, beta, gamma, k
 from refcoll.schedule import (
     Action,
     Chunks,
@@ -39,6 +40,7 @@ from refcoll.schedule import (
     Reduce,
     Schedule,
     Send,
+    Step,
     on_ranks,
     padded,
     reverse,
@@ -87,8 +89,17 @@ def _shared_out(rank: int, size: int, radix: int) -> Schedule:
 
 
 def _bcube(rank: int, size: int, radix: int) -> Schedule:
-    shares = _shared_out(rank, size, radix)
-    return then(shares, reverse(_shared_out(rank, size, radix), into=Copy))
+    gathering = reverse(_shared_out(rank, size, radix), into=Copy)
+    return then(
+        _shared_out(rank, size, radix), (_staggered(step, rank, size) for step in gathering)
+    )
+
+
+def _staggered(step: Step, rank: int, size: int) -> Step:
+    """The sends in the order of the ranks after mine, so that no two reach a rank at once."""
+    sends = [action for action in step if isinstance(action, Send)]
+    receives = [action for action in step if not isinstance(action, Send)]
+    return (*sorted(sends, key=lambda send: (send.to - rank) % size), *receives)
 
 
 def multiplying_all_reduce(rank: int, size: int, radix: int) -> Schedule:
@@ -211,6 +222,20 @@ _NARROW = When(
         size == power(size, radix) and (radix - 1) * _rounds(size, radix) == log2_ceiling(size)
     ),
 )
+
+
+def _followers(size: int, radix: int) -> int:
+    """Ranks that the largest group folds in, beside its first."""
+    return -(-size // power(size, radix)) - 1
+
+
+_m = Count("m", "log_k N, rounded down", lambda size, radix: _rounds(size, radix))
+_q = Count("q", "the greatest power of k up to N", power)
+_c = Count("c", "N/q, rounded up, less 1: ranks that fold into one", _followers)
+_ONE = Count("[N>q]", "1 where N is no power of k, else 0",
+             lambda size, radix: int(size > power(size, radix)))  # fmt: skip
+_FOLDING = 2 * _c * S * beta + _c * S * gamma
+_SHARES = 2 * (_q - 1) / _q * S * beta + (_q - 1) / _q * S * gamma
 ALGORITHMS = (
     Algorithm(
         name="recursive_multiplying",
@@ -222,6 +247,8 @@ ALGORITHMS = (
         depth=lambda size, radix: _depth(size, radix, _rounds(size, radix)),
         sent=_whole_traffic,
         received=_whole_traffic,
+        time=_m * (alpha + (k - 1) * S * (beta + gamma)) + 2 * _ONE * alpha + _FOLDING,
+        one_port=_m * (k - 1) * (alpha + S * (beta + gamma)) + 2 * _c * alpha + _FOLDING,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=_NARROW,
@@ -238,6 +265,8 @@ ALGORITHMS = (
         depth=lambda size, radix: _depth(size, radix, 2 * _rounds(size, radix)),
         sent=_share_traffic,
         received=_share_traffic,
+        time=2 * _m * alpha + _SHARES + 2 * _ONE * alpha + _FOLDING,
+        one_port=2 * _m * (k - 1) * alpha + _SHARES + 2 * _c * alpha + _FOLDING,
         in_rank_order=True,
         bandwidth_optimal=_POWERS,
         latency_optimal=ONE,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from refcoll.algorithms.declaration import ALWAYS, EVEN, Algorithm, Lengths, When, chunk_per_rank
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta
 from refcoll.schedule import Copy, Schedule, Send
 
 
@@ -71,6 +72,8 @@ ALGORITHMS = (
         depth=lambda size: size // 2,
         sent=_sent,
         received=lambda rank, size, c: all_but(rank, c),
+        time=N / 2 * alpha + (N - 1) / N * S * beta,
+        time_source="Chen et al. 2005",
         bandwidth_optimal=ALWAYS,
         latency_optimal=_QUARTER,
         source="Chen et al. 2005",

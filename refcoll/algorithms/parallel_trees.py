@@ -30,6 +30,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
 )
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import L, N, S, alpha, beta
 from refcoll.algorithms.tree import child_count
 from refcoll.schedule import Copy, Reduce, Schedule, Send, indices, reverse
 
@@ -78,6 +79,7 @@ _PAT = Algorithm(
     depth=log2_ceiling,
     sent=_passed_on,
     received=lambda rank, size, c: all_but(rank, c),
+    time=L * alpha + (N - 1) / N * S * beta,
     bandwidth_optimal=ALWAYS,
     latency_optimal=ALWAYS,
     source="Jeaugey 2025",
@@ -100,6 +102,8 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=_passed_on,
         received=lambda rank, size, c: all_but(rank, c),
+        time=L * alpha + (N - 1) / N * S * beta,
+        one_port=(N - 1) * (alpha + S / N * beta),
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Loch and Koslovski 2021",

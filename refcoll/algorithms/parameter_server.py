@@ -16,6 +16,7 @@ algorithms are measured against.
 from __future__ import annotations
 
 from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When
+from refcoll.algorithms.symbols import Count, N, S, alpha, beta, gamma, most, shards
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send
 
 _PAPER = "Li et al. 2014"
@@ -69,6 +70,11 @@ def _lone_traffic(rank: int, size: int, lengths: Lengths, shards: int) -> int:
 _SHARED = When(
     "N <= 2, or a shard for every rank", lambda size, shards: size <= 2 or shards >= size
 )
+# One by one, all workers send to server 0 first, the last server gets its first message after m-1
+# others (m-2 where they are servers, which skip themselves), and then all N-1; it sends as many.
+# A lone server gets N, and a worker who waits for m of them may be last by its own 2m messages.
+_m = Count("m", "shards, at most N", lambda size, shards: min(shards, size))
+_MESSAGE = alpha + S / shards * beta
 ALGORITHMS = (
     Algorithm(
         name="parameter_server",
@@ -79,6 +85,9 @@ ALGORITHMS = (
         depth=lambda size, shards: 2 * (size > 1),
         sent=_hosted_traffic,
         received=_hosted_traffic,
+        time=2 * alpha + 2 * (N - 1) / _m * S * beta + (N - 1) / _m * S * gamma,
+        one_port=(2 * (N - 1) + most(_m - 2, 0)) * (alpha + S / _m * beta)
+        + (N - 1) / _m * S * gamma,
         in_rank_order=True,
         bandwidth_optimal=_SHARED,
         latency_optimal=ONE,
@@ -95,6 +104,11 @@ ALGORITHMS = (
         depth=lambda size, shards: 2,
         sent=_lone_traffic,
         received=_lone_traffic,
+        time=2 * alpha + 2 * most(N, shards) / shards * S * beta + (N - 1) / shards * S * gamma,
+        one_port=most(
+            (2 * N + shards - 1) * _MESSAGE + (N - 1) / shards * S * gamma,
+            (N + 2 * shards - 1) * _MESSAGE,
+        ),
         in_rank_order=True,
         options=("shards",),
         source=_PAPER,

@@ -34,6 +34,7 @@ from refcoll.algorithms.declaration import (
     Lengths,
     one_chunk,
 )
+from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma, log2_p, p
 from refcoll.schedule import (
     IDLE,
     Chunks,
@@ -104,6 +105,7 @@ def recursive_doubling_all_reduce(rank: int, size: int) -> Schedule:
     """Chunks: 1.  Steps: log2 p, two more where folded.
 
     Sent and received: S log2 p, S more where folded.
+    Proved for every N: recursive_doubling_in_rank_order in proofs/AnySize.v.
     """
     return folded(doubling, 0, _log2(size), rank, size)
 
@@ -112,6 +114,7 @@ def rabenseifner_all_reduce(rank: int, size: int) -> Schedule:
     """Chunks: p.  Steps: 2 log2 p, two more where folded.
 
     Sent and received: 2(p-1)/p S where chunks are equal, S more where folded.
+    Proved for every N: rabenseifner_in_rank_order in proofs/AnySize.v.
     """
     return folded(halving_doubling, range(power_below(size)), 2 * _log2(size), rank, size)
 
@@ -191,6 +194,9 @@ def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
     return folded_traffic(rank, size, lengths, lambda place: halving_traffic(place, power, lengths))
 
 
+HALVING_DOUBLING_TIME = 2 * log2_p * alpha + 2 * (p - 1) / p * S * beta + (p - 1) / p * S * gamma
+FOLDING_TIME = FOLDED * (2 * alpha + 2 * S * beta + S * gamma)
+"""Giving a vector away, merging it, and getting the result back."""
 ALGORITHMS = (
     Algorithm(
         name="recursive_doubling",
@@ -201,10 +207,13 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, _log2(size)),
         sent=_doubling_traffic,
         received=_doubling_traffic,
+        time=log2_p * (alpha + S * beta + S * gamma) + FOLDING_TIME,
+        time_source=f"{_PAPER}; where folded, derived here",
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
+        proved="AnySize.recursive_doubling_in_rank_order",
         also_known_as={"Open MPI": "3 recursive_doubling", "MPICH": "recursive_doubling"},
     ),
     Algorithm(
@@ -216,10 +225,13 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, 2 * _log2(size)),
         sent=_halving_traffic,
         received=_halving_traffic,
+        time=HALVING_DOUBLING_TIME + FOLDING_TIME,
+        time_source=f"{_PAPER}; where folded, derived here",
         in_rank_order=True,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,
         source=_PAPER,
+        proved="AnySize.rabenseifner_in_rank_order",
         also_known_as={"MPICH": "reduce_scatter_allgather", "Gloo": "halving_doubling"},
     ),
 )

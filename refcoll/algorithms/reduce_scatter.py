@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from refcoll.algorithms.declaration import ALWAYS, UP_TO_3, Algorithm, chunk_per_rank
 from refcoll.algorithms.ring import all_but
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma
 from refcoll.schedule import Reduce, Schedule, Send
 
 
@@ -24,6 +25,7 @@ def pairwise_reduce_scatter(rank: int, size: int) -> Schedule:
     """Rank r ends with chunk r, reduced over all ranks.
 
     Chunks: N.  Steps: N-1.  Sent: S - |c_r|.  Received: (N-1) |c_r|.
+    Proved for every N: pairwise_reduce_scatters in proofs/Pairwise.v.
     """
     for k in range(1, size):
         # Before step k, my chunk r holds the k ranks r - k + 1, ..., r.
@@ -41,9 +43,12 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: (size - 1) * c[rank],
+        time=(N - 1) * alpha + (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
+        time_source="Thakur, Rabenseifner and Gropp 2005",
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source="Thakur, Rabenseifner and Gropp 2005",
+        proved="Pairwise.pairwise_reduce_scatters",
         also_known_as={"MPICH": "pairwise"},
     ),
 )

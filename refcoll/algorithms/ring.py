@@ -19,15 +19,18 @@ The operands of chunk c meet along the ring, from c+1 round to c: the operator m
 from __future__ import annotations
 
 from refcoll.algorithms.declaration import ALWAYS, ONE, UP_TO_3, Algorithm, Lengths, chunk_per_rank
+from refcoll.algorithms.symbols import N, S, alpha, beta, gamma
 from refcoll.schedule import Copy, Reduce, Schedule, Send, then
 
 _PAPER = "Patarasuk and Yuan 2009"
+_THAKUR = "Thakur, Rabenseifner and Gropp 2005"
 
 
 def ring_reduce_scatter(rank: int, size: int) -> Schedule:
     """Rank r ends with chunk r, reduced over all ranks.
 
     Chunks: N.  Steps: N-1.  Sent: S - |c_r|.  Received: S - |c_(r-1)|.
+    Proved for every N: ring_reduce_scatters in proofs/RingOnce.v.
     """
     right, left = (rank + 1) % size, (rank - 1) % size
     for t in range(1, size):
@@ -39,6 +42,7 @@ def ring_all_gather(rank: int, size: int) -> Schedule:
     """Rank r starts with chunk r; all end with all chunks.
 
     Chunks: N.  Steps: N-1.  Sent: S - |c_(r+1)|.  Received: S - |c_r|.
+    Proved for every N: ring_all_gathers in proofs/RingOnce.v.
     """
     right, left = (rank + 1) % size, (rank - 1) % size
     for t in range(size - 1):
@@ -50,6 +54,7 @@ def ring_all_reduce(rank: int, size: int) -> Schedule:
     """Reduce-scatter, then all-gather.
 
     Chunks: N.  Steps: 2(N-1).  Sent: 2S - |c_r| - |c_(r+1)|.  Received: 2S - |c_(r-1)| - |c_r|.
+    Proved for every N: ring_all_reduces in proofs/RingOnce.v.
     """
     return then(ring_reduce_scatter(rank, size), ring_all_gather(rank, size))
 
@@ -69,6 +74,8 @@ def all_reduce_received(place: int, lengths: Lengths) -> int:
     return all_but(place - 1, lengths) + all_but(place, lengths)
 
 
+GATHER_TIME = (N - 1) * alpha + (N - 1) / N * S * beta
+SCATTER_TIME = GATHER_TIME + (N - 1) / N * S * gamma
 ALGORITHMS = (
     Algorithm(
         name="ring",
@@ -79,9 +86,12 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank, c),
         received=lambda rank, size, c: all_but(rank - 1, c),
+        time=SCATTER_TIME,
+        time_source=_THAKUR,
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source=_PAPER,
+        proved="RingOnce.ring_reduce_scatters",
         also_known_as={"Open MPI": "3 ring", "NCCL": "Ring"},
     ),
     Algorithm(
@@ -93,9 +103,12 @@ ALGORITHMS = (
         depth=lambda size: size - 1,
         sent=lambda rank, size, c: all_but(rank + 1, c),
         received=lambda rank, size, c: all_but(rank, c),
+        time=GATHER_TIME,
+        time_source=_THAKUR,
         bandwidth_optimal=ALWAYS,
         latency_optimal=UP_TO_3,
         source=_PAPER,
+        proved="RingOnce.ring_all_gathers",
         also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring"},
     ),
     Algorithm(
@@ -107,9 +120,12 @@ ALGORITHMS = (
         depth=lambda size: 2 * (size - 1),
         sent=lambda rank, size, c: all_reduce_sent(rank, c),
         received=lambda rank, size, c: all_reduce_received(rank, c),
+        time=2 * (N - 1) * alpha + 2 * (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
+        time_source=_THAKUR,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ONE,
         source=_PAPER,
+        proved="RingOnce.ring_all_reduces",
         also_known_as={"Open MPI": "4 ring", "MPICH": "ring", "NCCL": "Ring", "Gloo": "RING"},
     ),
 )

@@ -27,6 +27,7 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
     one_chunk,
 )
+from refcoll.algorithms.symbols import Count, L, N, S, alpha, beta, gamma, most
 from refcoll.schedule import IDLE, Action, Copy, Reduce, Schedule, Send
 
 _MINE, _RESULT, _INCOMING = 0, 1, 2
@@ -120,6 +121,20 @@ def _doubled(rank: int, size: int, lengths: Lengths) -> int:
     return _partners(rank, size) * sum(lengths)
 
 
+_w = Count("w", "log2 of N - 2^(L-1), rounded down",
+           lambda size, **_: (size - (1 << log2_ceiling(size) >> 1)).bit_length() - 1)  # fmt: skip
+_HOP = alpha + S * beta
+_PASSED_ON = (N - 1) * _HOP + (N - 2) * S * gamma
+# Who gets from below merges twice.  In all L rounds that is once for each bit of the receiver of
+# the last; in the first L-1 it can be every round.  An exscan's first time is only a copy.
+_SCAN = most(
+    L * _HOP + (L + 1 + _w) * S * gamma,
+    (L - 1) * (_HOP + 2 * S * gamma),
+)
+_EXSCAN = most(
+    L * _HOP + (L + _w) * S * gamma,
+    (L - 1) * _HOP + (2 * L - 3) * S * gamma,
+)
 ALGORITHMS = (
     *(
         Algorithm(
@@ -133,15 +148,23 @@ ALGORITHMS = (
             depth=lambda size: size - 1,
             sent=lambda rank, size, c: (rank < size - 1) * sum(c),
             received=lambda rank, size, c: (rank > 0) * sum(c),
+            time=time,
             in_rank_order=True,
             bandwidth_optimal=ALWAYS,
             latency_optimal=UP_TO_3,
             source=f"Open MPI coll/base, {name} linear",
             also_known_as={"Open MPI": "1 linear"},
         )
-        for name, collective, schedule, areas, area in (
-            ("scan", "scan", linear_scan, lambda size: 1, 0),
-            ("exscan", "exscan", linear_exscan, lambda size: 2, 1),
+        for name, collective, schedule, areas, area, time in (
+            ("scan", "scan", linear_scan, lambda size: 1, 0, (N - 1) * (_HOP + S * gamma)),
+            (
+                "exscan",
+                "exscan",
+                linear_exscan,
+                lambda size: 2,
+                1,
+                (N - 1) * _HOP + (N - 2) * S * gamma,
+            ),
         )
     ),
     Algorithm(
@@ -153,6 +176,7 @@ ALGORITHMS = (
         depth=log2_ceiling,
         sent=lambda rank, size, c: _room(rank, size) * sum(c),
         received=lambda rank, size, c: rank.bit_length() * sum(c),
+        time=L * (alpha + S * beta + S * gamma),
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ALWAYS,
@@ -170,6 +194,7 @@ ALGORITHMS = (
             depth=log2_ceiling,
             sent=_doubled,
             received=_doubled,
+            time=time,
             in_rank_order=True,
             bandwidth_optimal=UP_TO_2,
             latency_optimal=ALWAYS,
@@ -179,6 +204,9 @@ ALGORITHMS = (
                 "MPICH": "recursive_doubling",
             },
         )
-        for collective, schedule in (("scan", doubling_scan), ("exscan", doubling_exscan))
+        for collective, schedule, time in (
+            ("scan", doubling_scan, _SCAN),
+            ("exscan", doubling_exscan, _EXSCAN),
+        )
     ),
 )

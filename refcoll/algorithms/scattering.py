@@ -30,6 +30,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
 )
 from refcoll.algorithms.doubling_gather import (
+    HALVING_TIME,
     gathered,
     halving_depth,
     halving_received,
@@ -39,6 +40,7 @@ from refcoll.algorithms.doubling_gather import (
     recursive_halving_reduce_scatter,
 )
 from refcoll.algorithms.ring import all_but, ring_all_gather, ring_reduce_scatter
+from refcoll.algorithms.symbols import LOG2_N, L, N, S, alpha, beta, gamma
 from refcoll.algorithms.tree import links
 from refcoll.schedule import IDLE, Copy, Schedule, Send, reverse, then
 
@@ -126,6 +128,8 @@ _SCATTER = Algorithm(
     depth=log2_ceiling,
     sent=_handed_on,
     received=_handed_down,
+    time=L * alpha + (N - 1) / N * S * beta,
+    time_source=_PAPER,
     bandwidth_optimal=ALWAYS,
     latency_optimal=ALWAYS,
     source=_PAPER,
@@ -149,6 +153,8 @@ ALGORITHMS = (
         depth=lambda size: 2 * log2_ceiling(size),
         sent=lambda rank, size, c: _handed_on(rank, size, c) + gathered(rank, size, c),
         received=lambda rank, size, c: _handed_down(rank, size, c) + all_but(rank, c),
+        time=2 * LOG2_N * alpha + 2 * (N - 1) / N * S * beta,
+        time_source=_PAPER,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
         source=_PAPER,
@@ -166,6 +172,8 @@ ALGORITHMS = (
         depth=_depth,
         sent=lambda rank, size, c: _handed_on(rank, size, c) + all_but(rank + 1, c),
         received=lambda rank, size, c: _handed_down(rank, size, c) + all_but(rank, c),
+        time=(L + N - 1) * alpha + 2 * (N - 1) / N * S * beta,
+        time_source=_PAPER,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
         source="Barnett et al. 1994; Thakur, Rabenseifner and Gropp 2005",
@@ -183,6 +191,7 @@ ALGORITHMS = (
         depth=_depth,
         sent=lambda rank, size, c: all_but(rank, c) + _handed_down(rank, size, c),
         received=lambda rank, size, c: all_but(rank - 1, c) + _handed_on(rank, size, c),
+        time=(L + N - 1) * alpha + 2 * (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
         source="Thakur, Rabenseifner and Gropp 2005, with a ring",
@@ -196,6 +205,7 @@ ALGORITHMS = (
         depth=lambda size: halving_depth(size) + log2_ceiling(size),
         sent=lambda rank, size, c: halving_sent(rank, size, c) + _handed_down(rank, size, c),
         received=lambda rank, size, c: halving_received(rank, size, c) + _handed_on(rank, size, c),
+        time=HALVING_TIME + L * alpha + (N - 1) / N * S * beta,
         bounds=("depth",),
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,

@@ -18,6 +18,7 @@ from refcoll.algorithms.ring import (
     ring_all_gather,
     ring_reduce_scatter,
 )
+from refcoll.algorithms.symbols import M, N, S, alpha, beta, gamma
 from refcoll.schedule import Schedule, on_chunks, renumbered, then
 
 
@@ -46,6 +47,7 @@ ALGORITHMS = (
         depth=lambda size, segments: (segments + 1) * (size - 1),
         sent=lambda rank, size, c, segments: all_reduce_sent(rank, _chunks_of(c, segments)),
         received=lambda rank, size, c, segments: all_reduce_received(rank, _chunks_of(c, segments)),
+        time=(M + 1) * (N - 1) * alpha + 2 * (N - 1) / N * S * beta + (N - 1) / N * S * gamma,
         bandwidth_optimal=ALWAYS,
         latency_optimal=ONE,
         options=("segments",),

@@ -23,6 +23,9 @@ neighbours, so the operator must commute.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 from refcoll.algorithms.declaration import (
     ONE,
     POWERS_OF_TWO,
@@ -32,12 +35,15 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
 )
 from refcoll.algorithms.recursive import (
+    FOLDING_TIME,
+    HALVING_DOUBLING_TIME,
     folded,
     folded_depth,
     folded_steps,
     folded_traffic,
     power_below,
 )
+from refcoll.algorithms.symbols import S, alpha, beta, gamma, log2_p
 from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse, then
 
 _PAPER = "De Sensi et al., Swing (2024)"
@@ -101,18 +107,26 @@ def _scatter_gather(rank: int, size: int) -> Schedule:
 
 def _agreeing(rank: int, bits: int, size: int) -> tuple[int, ...]:
     """The chunks, in order, whose labels agree with this rank's in the lowest ``bits`` bits."""
-    mask, mine = (1 << bits) - 1, label(rank, size)
-    return tuple(q for q in range(size) if not (label(q, size) ^ mine) & mask)
+    labels, mask = _labels(size), (1 << bits) - 1
+    return tuple(q for q in range(size) if not (labels[q] ^ labels[rank]) & mask)
+
+
+@lru_cache(maxsize=8)
+def _labels(size: int) -> tuple[int, ...]:
+    return tuple(label(rank, size) for rank in range(size))
 
 
 def _kept_traffic(rank: int, size: int, lengths: Lengths) -> int:
     """All but my chunk one way; what I keep in each round the other way."""
 
     def core(place: int) -> int:
-        p = power_below(size)
-        rounds = range(1, log2_ceiling(p) + 1)
-        kept = sum(lengths[i] for k in rounds for i in _agreeing(place, k, p))
-        return sum(lengths) - lengths[place] + kept
+        labels = _labels(power_below(size))
+        kept: Sequence[int] = range(len(labels))
+        total = sum(lengths) - lengths[place]
+        for k in range(log2_ceiling(len(labels))):
+            kept = [i for i in kept if not (labels[i] ^ labels[place]) >> k & 1]
+            total += sum(lengths[i] for i in kept)
+        return total
 
     return folded_traffic(rank, size, lengths, core)
 
@@ -132,6 +146,7 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, log2_ceiling(power_below(size))),
         sent=_whole_traffic,
         received=_whole_traffic,
+        time=log2_p * (alpha + S * beta + S * gamma) + FOLDING_TIME,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=POWERS_OF_TWO,
         source=_PAPER,
@@ -145,6 +160,7 @@ ALGORITHMS = (
         depth=lambda size: folded_depth(size, 2 * log2_ceiling(power_below(size))),
         sent=_kept_traffic,
         received=_kept_traffic,
+        time=HALVING_DOUBLING_TIME + FOLDING_TIME,
         bandwidth_optimal=POWERS_OF_TWO,
         latency_optimal=ONE,
         source=_PAPER,

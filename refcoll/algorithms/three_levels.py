@@ -20,17 +20,37 @@ Nodes and switches may be of any sizes.  Both need a commutative operator.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, log2_ceiling
 from refcoll.algorithms.hierarchical import (
+    LEVELS_OF_TREE,
+    P,
     Traffic,
     home,
     largest,
     leaders_over,
+    m,
+    m_min,
+    pieces,
+    r,
     rails_over,
     rails_traffic,
+    smallest,
     weights_over,
 )
 from refcoll.algorithms.ring import all_reduce_received, all_reduce_sent, ring_all_reduce
+from refcoll.algorithms.symbols import (
+    Count,
+    S,
+    alpha,
+    alpha_inter,
+    alpha_switch,
+    beta,
+    beta_inter,
+    beta_switch,
+    gamma,
+)
 from refcoll.algorithms.tree import links
 from refcoll.schedule import Schedule
 from refcoll.topology import Nodes
@@ -72,10 +92,12 @@ def _leaders(nodes: Nodes, switches: Nodes) -> list[int]:
     return [nodes[switch[0]][0] for switch in switches]
 
 
+@lru_cache(maxsize=8)
 def _inner_weights(switches: Nodes) -> tuple[int, ...]:
     return weights_over(switches, [1] * len(switches))
 
 
+@lru_cache(maxsize=8)
 def _weights(size: int, nodes: Nodes, switches: Nodes) -> tuple[int, ...]:
     return weights_over(nodes, _inner_weights(switches))
 
@@ -141,6 +163,29 @@ def _balanced(size: int, nodes: Nodes, switches: Nodes) -> bool:
     return most * size == 2 * (size - 1) * sum(lengths)
 
 
+_k = Count("k", "nodes on the largest switch", lambda switches, **_: largest(switches))
+_k_min = Count("k_min", "nodes on the smallest switch", lambda switches, **_: smallest(switches))
+_K = Count("K", "switches", lambda switches, **_: len(switches))
+_Q = Count("Q", "pieces of a node's share: 1 where switches are of equal size",
+           lambda switches, **_: pieces(switches))  # fmt: skip
+_R = Count("R", "2, but 1 where nodes, and switches, are of equal size",
+           lambda nodes, switches, **_: min(2, pieces(nodes) * pieces(switches)))  # fmt: skip
+_LOG_K = Count("log2 k", "k being the nodes on the largest switch; rounded up",
+               lambda switches, **_: log2_ceiling(largest(switches)))  # fmt: skip
+_RAIL, _LONG = S / (_k * m_min), S / (_K * _k_min * m_min)
+_IN_NODES = 2 * (m - 1) * (alpha + S / m * beta)
+_MERGING = ((m - 1) / m + (_k - 1) / (_k * m_min) + (_K - 1) / (_K * _k_min * m_min)) * S * gamma
+_TREES = LEVELS_OF_TREE * (2 * alpha + S * (2 * beta + gamma)) + _LOG_K * (
+    2 * alpha_inter + S * (2 * beta_inter + gamma)
+)
+_RING = 2 * (_K - 1) * alpha_switch + (_K - 1) / _K * S * (2 * beta_switch + gamma)
+_ALIKE = When(
+    "nodes, and switches, of equal size",
+    lambda size, nodes, switches: len({*map(len, nodes)}) == len({*map(len, switches)}) == 1,
+)
+_EQUAL_NODES = When(
+    "nodes of equal size", lambda size, nodes, switches: len({*map(len, nodes)}) == 1
+)
 _EQUAL = When("nodes, and switches, of equal size, and where shares happen to be", _balanced)
 _SINGLE = When(
     "N <= 2, or one rank on each switch",
@@ -163,6 +208,15 @@ ALGORITHMS = (
         received=lambda rank, size, c, nodes, switches: _rails_traffic(
             rank, nodes, switches, c, all_reduce_received
         ),
+        time=_IN_NODES
+        + 2 * (_k - 1) * (alpha_inter + _RAIL * beta_inter)
+        + 2 * (_K - 1) * (alpha_switch + _LONG * beta_switch)
+        + _MERGING,
+        one_port=_IN_NODES
+        + 2 * (_k - 1) * ((2 * P - 1) * alpha_inter + r * _RAIL * beta_inter)
+        + 2 * (_K - 1) * ((2 * P * _Q - 1) * alpha_switch + _R * _LONG * beta_switch)
+        + _MERGING,
+        time_exact=_ALIKE,
         bandwidth_optimal=_EQUAL,
         latency_optimal=ONE,
         source="Cho et al., BlueConnect (2019)",
@@ -182,6 +236,8 @@ ALGORITHMS = (
         received=lambda rank, size, c, nodes, switches: _leaders_traffic(
             rank, nodes, switches, c, all_reduce_received
         ),
+        time=_TREES + _RING,
+        time_exact=_EQUAL_NODES,
         bandwidth_optimal=_SINGLE,
         latency_optimal=ONE,
         source="MPICH SMP-aware collectives, one level more",

@@ -23,7 +23,10 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_chunk,
 )
+from refcoll.algorithms.symbols import L, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, reverse, then
+
+_PAPER = "Thakur, Rabenseifner and Gropp 2005"
 
 
 def binomial_broadcast(rank: int, size: int) -> Schedule:
@@ -31,6 +34,7 @@ def binomial_broadcast(rank: int, size: int) -> Schedule:
 
     Chunks: 1.  Depth: L.  Steps: one per child, one for the parent.  Sent: S per child.
     Received: S, but nothing by rank 0.
+    Proved for every N: binomial_broadcasts in proofs/TreeResult.v.
     """
     for k in reversed(range(log2_ceiling(size))):
         distance = 1 << k
@@ -44,12 +48,19 @@ def binomial_broadcast(rank: int, size: int) -> Schedule:
 
 
 def binomial_reduce(rank: int, size: int) -> Schedule:
-    """The broadcast backwards: everyone's vectors merged on rank 0; sent and received swap."""
+    """The broadcast backwards: everyone's vectors merged on rank 0; sent and received swap.
+
+    Proved for every N: binomial_reduces_to_root in proofs/TreeResult.v.
+    """
     return reverse(binomial_broadcast(rank, size), into=Reduce)
 
 
 def binomial_all_reduce(rank: int, size: int) -> Schedule:
-    """Reduce to rank 0, then broadcast.  Chunks: 1.  Depth: 2L.  Sent, received: S per link."""
+    """Reduce to rank 0, then broadcast.
+
+    Chunks: 1.  Depth: 2L.  Sent, received: S per link.
+    Proved for every N: binomial_all_reduce_in_rank_order in proofs/TreeResult.v.
+    """
     return then(binomial_reduce(rank, size), binomial_broadcast(rank, size))
 
 
@@ -73,9 +84,12 @@ _BROADCAST = Algorithm(
     depth=log2_ceiling,
     sent=lambda rank, size, c: child_count(rank, size) * sum(c),
     received=lambda rank, size, c: (rank > 0) * sum(c),
+    time=L * (alpha + S * beta),
+    time_source=_PAPER,
     bandwidth_optimal=UP_TO_2,
     latency_optimal=ALWAYS,
-    source="Thakur, Rabenseifner and Gropp 2005",
+    source=_PAPER,
+    proved="TreeResult.binomial_broadcasts",
     also_known_as={"Open MPI": "6 binomial", "MPICH": "binomial"},
 )
 ALGORITHMS = (
@@ -84,7 +98,9 @@ ALGORITHMS = (
         _BROADCAST,
         "reduce",
         schedule=binomial_reduce,
+        time_source=_PAPER,
         in_rank_order=True,
+        proved="TreeResult.binomial_reduces_to_root",
         also_known_as={"Open MPI": "5 binomial", "MPICH": "binomial"},
     ),
     Algorithm(
@@ -96,10 +112,12 @@ ALGORITHMS = (
         depth=lambda size: 2 * log2_ceiling(size),
         sent=lambda rank, size, c: links(rank, size) * sum(c),
         received=lambda rank, size, c: links(rank, size) * sum(c),
+        time=2 * L * (alpha + S * beta) + L * S * gamma,
         in_rank_order=True,
         bandwidth_optimal=UP_TO_2,
         latency_optimal=ONE,
         source="Open MPI coll/base, allreduce nonoverlapping",
+        proved="TreeResult.binomial_all_reduce_in_rank_order",
         also_known_as={"Open MPI": "2 nonoverlapping"},
     ),
 )

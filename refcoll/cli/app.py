@@ -15,12 +15,15 @@ from refcoll.cli.choose import choose
 from refcoll.cli.count import count
 from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
+from refcoll.cli.plan import plan
 from refcoll.cli.reveal import reveal
 from refcoll.cli.show import show
 from refcoll.cli.soak import soak
+from refcoll.cli.timeline import timeline
 from refcoll.cli.train import train
 from refcoll.cli.vectors import vectors
 from refcoll.cli.verify import verify
+from refcoll.cli.why import why
 from refcoll.errors import ArgumentError, RefcollError
 from refcoll.launching import launched_rank
 
@@ -49,6 +52,9 @@ app.command("list")(list_algorithms)
 app.command()(count)
 app.command()(show)
 app.command()(choose)
+app.command()(plan)
+app.command()(timeline)
+app.command()(why)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from refcoll.cli.chosen import chosen
+from refcoll.cli.formulas import time_content, time_lines
 from refcoll.cli.options import (
     AlgorithmName,
     Collective,
@@ -53,7 +54,8 @@ def count(
 ) -> None:
     """Count steps and bytes per rank for N ranks and S bytes, beside the least possible.
 
-    With --bandwidth also the time, T = steps * alpha + bytes / bandwidth along the schedule.
+    T is the time in closed form: alpha seconds a message, beta a byte moved, gamma a byte
+    merged.  With --bandwidth also in seconds, along the schedule.
     """
     program = chosen(
         algorithm,
@@ -109,6 +111,8 @@ def _summary(
     yield f"  {least} is the least that some rank must: {_verdict(counts)}"
     if counts.latency_optimal and counts.rounds:
         yield f"  {counts.rounds} rounds are the least that any schedule takes"
+    if program.claims and program.claims.time:
+        yield from time_lines(program.claims)
     if times is not None:
         yield f"  {_said_times(times, counts)}"
 
@@ -181,5 +185,6 @@ def _content(
         },
         "ranks": [asdict(rank) for rank in counts.ranks],
         "links": [{"source": a, "to": b, "bytes": n} for (a, b), n in sorted(counts.links.items())],
+        "time": time_content(program.claims) if program.claims else None,
         "seconds": times,
     }

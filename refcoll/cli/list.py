@@ -6,28 +6,32 @@ from typing import Annotated, Any
 
 import typer
 
-from refcoll.algorithms.declaration import Algorithm
+from refcoll.algorithms.declaration import ALWAYS, NEVER, Algorithm
+from refcoll.cli.formulas import algorithm_times
 from refcoll.cli.options import Json, NodeShape
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import nodes as parsed_nodes
 from refcoll.collectives import COLLECTIVES
 from refcoll.collectives import collective as find_collective
 from refcoll.interpreters.count import count
-from refcoll.registry import algorithms, program
+from refcoll.registry import CHECKED, algorithms, program
 from refcoll.topology import Topology
 
 _HEADER = (
-    "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "optimal",
-    "order", "defined for", "options", "also known as", "source",
+    "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "time", "optimal",
+    "order", "checked", "defined for", "options", "also known as", "source",
 )  # fmt: skip
 
 
-_LEGEND = """
+_LEGEND = f"""
 steps, sent, received   of the rank that does most; S is the whole vector; <= is an upper bound
 depth, rounds           messages that wait for one another; the same at one out and one in a round
+time                    for any N > 1, on several ports: alpha a message, beta a byte moved, gamma a
+                        byte merged; refcoll count says what the letters mean
 optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
                         options else: see --json
 order                   kept: the operator need not commute (rooted: for root 0)
+checked                 proved for every N, by Coq (proofs/README.md), or tested to N = {CHECKED}
 A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 
@@ -62,11 +66,13 @@ def _row(algorithm: Algorithm, ranks: int, where: Topology | None) -> dict[str, 
         "bandwidth_optimal": algorithm.bandwidth_optimal.said,
         "latency_optimal": algorithm.latency_optimal.said,
         "in_rank_order": algorithm.in_rank_order,
+        "proved": algorithm.proved,
         "sizes": algorithm.sizes.said,
         "options": list(algorithm.options),
         "bounds": list(algorithm.bounds),
         "also_known_as": dict(algorithm.also_known_as),
         "source": algorithm.source,
+        **algorithm_times(algorithm),
     }
 
 
@@ -103,6 +109,13 @@ def _order(row: dict[str, Any]) -> str:
     return "kept, root 0" if kind.rooted else "kept"
 
 
+def _time(row: dict[str, Any]) -> str:
+    time, exact = row["time"], row["time_exact"]
+    if exact == ALWAYS.said:
+        return str(time)
+    return f"<= {time}" if exact == NEVER.said else f"<= {time} (= for {exact})"
+
+
 def _cells(row: dict[str, Any]) -> list[str]:
     def number(key: str, unit: str = "") -> str:
         if row[key] is None:
@@ -112,7 +125,9 @@ def _cells(row: dict[str, Any]) -> list[str]:
     known = row["also_known_as"].items()
     return [
         row["collective"], row["algorithm"], number("steps"), number("depth"), number("rounds"),
-        number("sent", " S"), number("received", " S"), " ".join(row["optimal"] or ["-"]),
-        _order(row), row["sizes"], " ".join(row["options"]) or "-",
+        number("sent", " S"), number("received", " S"), _time(row),
+        " ".join(row["optimal"] or ["-"]), _order(row),
+        "proved" if row["proved"] else f"to N = {CHECKED}", row["sizes"],
+        " ".join(row["options"]) or "-",
         "; ".join(f"{library} {name}" for library, name in known) or "-", row["source"],
     ]  # fmt: skip

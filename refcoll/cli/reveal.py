@@ -56,6 +56,7 @@ def reveal(
     call, counts = Call(collective, 1, dtype, "sum", root), _counts(sizes)
     make = _maker(implementation, algorithm, accumulate)
     size = _size(ranks)
+    _require_ranks(implementation, size)
     require(size, call, counts)  # on every rank, before any of them waits for another
     if root >= size:
         raise ArgumentError(f"root={root} must be a rank, 0 to {size - 1}")
@@ -85,6 +86,15 @@ def _size(ranks: int | None) -> int:
     if size < 2:
         raise ArgumentError("ranks=1: there is no order to reveal; use `mpirun -n 4 refcoll ...`")
     return size
+
+
+def _require_ranks(implementation: str, size: int) -> None:
+    """MPI has no ranks that are threads."""
+    if implementation == "mpi" and launched_size() is None:
+        raise ArgumentError(
+            f"implementation='mpi' has ranks under mpirun only: use `mpirun -n {size} refcoll "
+            "reveal mpi ...`"
+        )
 
 
 def _counts(sizes: str) -> list[int]:

@@ -52,7 +52,7 @@ def _sizes(said: str) -> list[int]:
 
 
 def _written(folder: Path, index: Record) -> list[Path]:
-    names = [each[key] for each in index["files"] for key in ("json", "text")]
+    names = [name for each in index["files"] for name in (each["json"], *each["text"])]
     return [folder / name for name in [*names, "index.json", index["schema"]]]
 
 

@@ -106,5 +106,6 @@ MODELS: Mapping[str, Callable[[], Parameters]] = {
     "vgg16": vgg16,
     "gpt2": partial(gpt2, 768, 12),
     "gpt2-xl": partial(gpt2, 1600, 48),
+    "gpt-7b": partial(gpt2, 4096, 32, positions=2048),  # GPT-3 6.7B: Brown et al., 2020, table 2.1
     "llama-7b": partial(llama, 4096, 32, 11_008),
 }

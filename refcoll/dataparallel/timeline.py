@@ -112,14 +112,19 @@ def drawn(timeline: Timeline, width: int = 60) -> str:
                 cells[cell] = sign
         return "".join(cells)
 
-    lines = [f"backward |{bar((timeline.begin, timeline.backward_end, '='))}|"]
+    wide = max(len(name) for name in ("backward ", *map(_label, timeline.buckets)))
+    lines = [f"{'backward':{wide}}|{bar((timeline.begin, timeline.backward_end, '='))}|"]
     for each in timeline.buckets:
         parts = [(each.ready, each.start, ".")] if each.start > each.ready else []
         parts.append((each.start, each.end, "="))
         if timeline.exposed(each):
             parts.append((max(each.start, timeline.backward_end), each.end, "#"))
-        lines.append(f"bucket {each.index:<2}|{bar(*parts)}|")
+        lines.append(f"{_label(each):{wide}}|{bar(*parts)}|")
     return "\n".join(lines)
+
+
+def _label(bucket: BucketTimes) -> str:
+    return f"bucket {bucket.index}"
 
 
 def rows(timeline: Timeline) -> list[list[str]]:

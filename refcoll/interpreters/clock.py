@@ -12,6 +12,11 @@ rates of their own (``Rates.far``), a rank has one link out and one in of each c
                      the link in takes alpha + beta * elements of each, one after another
     end of a step    the last of these, + gamma * elements reduced
 
+Of an aligned program, where step t of all ranks is a round, links may also be a node's
+(``Rates.rails``): the messages of a round that use one share it, as if they began together.
+And messages may stand in each other's way (``Rates.gaps``): each waits, before alpha, for as
+many others as its sender sends, or its receiver receives, in the round.
+
 With alpha = 1 and the rest 0 the last end is the *depth* (several ports): the longest chain
 of messages of which each waits for the one before; and the *rounds* that the schedule needs
 in its own order at one send and one receive a rank a round (one port).  (A rank that takes
@@ -21,11 +26,11 @@ in several messages one after another does not hold up their senders: they go on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from refcoll.chunks import Layout
+from refcoll.errors import ArgumentError
 from refcoll.interpreters import lockstep
 from refcoll.interpreters.delivery import (
     CAPACITIES,
@@ -34,40 +39,42 @@ from refcoll.interpreters.delivery import (
     Started,
     deliver,
 )
+from refcoll.interpreters.links import Links
 from refcoll.interpreters.table import table
+from refcoll.interpreters.uniform import uniform
 from refcoll.programs import Program
+from refcoll.rates import Number, Rates
 from refcoll.schedule import Action, Reduce, Send, indices, peer, remote
 from refcoll.topology import LINKS
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Seconds per message (alpha), per element moved (beta) and per element reduced."""
-
-    alpha: float = 0
-    beta: float = 0
-    gamma: float = 0
-    ports: Literal["several", "one"] = "several"
-    far: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """(alpha, beta) of those classes of ``topology.LINKS`` that differ."""
-
-    def of(self, link: str) -> tuple[float, float]:
-        """(alpha, beta) of a class of links."""
-        return self.far.get(link, (self.alpha, self.beta))
-
-
 def finish_times(
     program: Program, layout: Layout, rates: Rates, entered: Sequence[float] | None = None
-) -> list[float]:
+) -> list[Number]:
     """When each rank ends its last step, in the unit of ``rates``, if it ``entered`` then.
 
-    Raises DeadlockError for a program that waits for ever however much is buffered.
+    Fractions where the rates are exact and all enter at 0.  Raises DeadlockError for a program
+    that waits for ever however much is buffered.
     """
+    if rates.exact and entered is None:
+        whole, a_second = rates.in_units()
+        ends = _finish_times(program, layout, whole, [0] * program.ranks, exact=True)
+        return [Fraction(end) / a_second for end in ends]
     begin = [0.0] * program.ranks if entered is None else list(entered)
-    if (rounds := table(program)) is not None:
-        links = lockstep.Links(program.topology, program.ranks, [rates.of(each) for each in LINKS])
-        return lockstep.finish_times(
-            rounds, links, layout, rates.gamma, rates.ports == "one", begin
+    return _finish_times(program, layout, rates, begin, exact=False)
+
+
+def _finish_times(
+    program: Program, layout: Layout, rates: Rates, begin: Sequence[Number], exact: bool
+) -> list[Number]:
+    if (rounds := _rounds(program, layout)) is not None:
+        links = Links(program.topology, program.ranks, rates, exact)
+        return lockstep.finish_times(rounds, links, rates.gamma, rates.ports == "one", begin)
+    if rates.rails or rates.gaps:
+        shared = rates.rails or rates.gaps
+        raise ArgumentError(
+            f"rails={dict(shared)} need rounds, and the messages of {program.title} do not stand "
+            "in any; leave them out"
         )
     for capacity in CAPACITIES[:-1]:
         try:
@@ -77,9 +84,21 @@ def finish_times(
     return _play(program, layout, rates, begin, CAPACITIES[-1])
 
 
+_MANY = 16
+"""From so many ranks on it pays to look whether the schedule is uniform."""
+
+
+def _rounds(program: Program, layout: Layout) -> Iterator[lockstep.Messages] | None:
+    """The messages of all ranks, round by round, if the program is aligned."""
+    if program.size >= _MANY and (steps := uniform(program)) is not None:
+        return lockstep.of_moves(steps, layout)
+    rounds = table(program)
+    return None if rounds is None else lockstep.of_table(rounds, layout)
+
+
 def _play(
-    program: Program, layout: Layout, rates: Rates, entered: Sequence[float], capacity: float
-) -> list[float]:
+    program: Program, layout: Layout, rates: Rates, entered: Sequence[Number], capacity: float
+) -> list[Number]:
     clock = _Clock(program, layout, rates, entered, buffered=capacity > 0)
     for event in deliver(program.graphs, capacity):
         if isinstance(event, Started):
@@ -95,14 +114,14 @@ class _Clock:
         program: Program,
         layout: Layout,
         rates: Rates,
-        entered: Sequence[float],
+        entered: Sequence[Number],
         buffered: bool,
     ) -> None:
         self.program, self.layout, self.rates, self.entered = program, layout, rates, entered
         self.buffered = buffered
-        self.starts = [[0.0] * len(graph) for graph in program.graphs]
-        self.ends = [[0.0] * len(graph) for graph in program.graphs]
-        self.takes: dict[Place, float] = {}
+        self.starts: list[list[Number]] = [[0] * len(graph) for graph in program.graphs]
+        self.ends: list[list[Number]] = [[0] * len(graph) for graph in program.graphs]
+        self.takes: dict[Place, Number] = {}
         """Per send: from ready to arrival."""
 
     def start(self, rank: int, index: int) -> None:
@@ -116,7 +135,8 @@ class _Clock:
             for position, action in enumerate(node.actions)
             if isinstance(action, Send) and remote(action, rank)
         }
-        so_far, on_link = 0.0, Counter[str]()
+        so_far: Number = 0
+        on_link = Counter[str]()
         for position, size in sends.items():
             on_link[self._link(rank, node.actions[position])] += size
         for position, size in sends.items():
@@ -149,7 +169,7 @@ class _Clock:
 
     def _messages(
         self, rank: int, index: int, partners: Sequence[Place | None]
-    ) -> Iterator[tuple[Action, Place, float]]:
+    ) -> Iterator[tuple[Action, Place, Number]]:
         """Each message of a step: its action here, the place of its send, when it is ready."""
         for position, action in enumerate(self.program.graphs[rank][index].actions):
             if remote(action, rank):
@@ -159,9 +179,9 @@ class _Clock:
                 ends = [send] if self.buffered or receive is None else [send, receive]
                 yield action, send, max(self.starts[rank][node] for rank, node, _ in ends)
 
-    def _landed(self, start: float, messages: Sequence[tuple[float, float, int, int]]) -> float:
+    def _landed(self, start: Number, messages: Sequence[tuple[Number, Number, int, int]]) -> Number:
         """When the last message (arrival, ready, size, link) has come through its link in."""
-        landed, drained = start, [0.0] * len(LINKS)
+        landed, drained = start, list[Number]([0] * len(LINKS))
         for arrival, ready, size, link in messages:
             alpha, beta = self.rates.of(LINKS[link])
             if self.rates.ports == "one":

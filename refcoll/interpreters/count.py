@@ -13,7 +13,7 @@ import numpy as np
 from refcoll.chunks import Layout, runs
 from refcoll.errors import ArgumentError, integer
 from refcoll.graph import Graph
-from refcoll.interpreters.clock import Rates, finish_times
+from refcoll.interpreters.clock import finish_times
 from refcoll.interpreters.lockstep import (
     message_sizes,
     require_countable,
@@ -24,6 +24,7 @@ from refcoll.interpreters.table import Round, table
 from refcoll.interpreters.turning import Tally
 from refcoll.interpreters.uniform import Move, uniform
 from refcoll.programs import Program, require_program
+from refcoll.rates import Rates
 from refcoll.schedule import Send, indices, reduced_chunks, remote
 
 

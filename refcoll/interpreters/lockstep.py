@@ -5,17 +5,18 @@ The same as ``count`` and ``clock`` do action by action; the model is described 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from refcoll.chunks import Layout
 from refcoll.errors import ArgumentError
+from refcoll.interpreters.links import Links, Times
 from refcoll.interpreters.table import Bools, Ints, Round, waves
-from refcoll.topology import Topology
-
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+from refcoll.interpreters.uniform import Move
+from refcoll.rates import Number
 
 
 def require_countable(rounds: Sequence[Round], layout: Layout) -> None:
@@ -54,78 +55,122 @@ def _summed(rows: Ints, values: Any, count: int) -> Ints:
     return sums
 
 
-class Links:
-    """Which class of links every message takes, and what that costs."""
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """A round: what all ranks have in flight together, local moves among it."""
 
-    def __init__(
-        self, where: Topology | None, ranks: int, rates: Sequence[tuple[float, float]]
-    ) -> None:
-        self.ranks = ranks
-        self.alpha, self.beta = np.array(rates).T
-        homes = [where.home(rank) if where else (0, 0) for rank in range(ranks)]
-        self._nodes, self._switches = np.array(homes, np.int64).T
+    source: Ints
+    to: Ints
+    place: Ints
+    """The send's position among the sends of its step."""
+    sizes: Ints
+    """Elements."""
+    reduces: Bools
 
-    def classes(self, source: Ints, to: Ints) -> Ints:
-        """The number, in ``topology.LINKS``, of each message's link."""
-        other_node = self._nodes[source] != self._nodes[to]
-        other_switch = self._switches[source] != self._switches[to]
-        outside = (self._nodes[source] < 0) | (self._nodes[to] < 0)
-        return np.where(outside, 3, other_node * (1 + other_switch)).astype(np.int64)
+
+def of_table(rounds: Sequence[Round], layout: Layout) -> Iterator[Messages]:
+    """The rounds of an aligned program, on a vector so cut."""
+    require_countable(rounds, layout)
+    lengths = np.asarray(layout.lengths, np.int64)
+    for each in rounds:
+        sizes = message_sizes(each, lengths)
+        yield Messages(each.source, each.to, each.place, sizes, each.reduces)
+
+
+def of_moves(steps: Sequence[Sequence[Move]], layout: Layout) -> Iterator[Messages]:
+    """The rounds of a uniform program: of each move one message a rank."""
+    lengths = np.asarray(layout.lengths, np.int64)
+    ranks = np.arange(lengths.size)
+    for moves in steps:
+        to = [(ranks + move.distance) % ranks.size for move in moves]
+        sizes = [
+            sum(lengths[(at + row) % ranks.size] for row in move.rows)
+            for at, move in zip(to, moves, strict=True)
+        ]
+        yield Messages(
+            np.tile(ranks, len(moves)),
+            np.concatenate(to),
+            np.repeat([move.place for move in moves], ranks.size),
+            np.concatenate(sizes),
+            np.repeat([move.merges for move in moves], ranks.size),
+        )
 
 
 def finish_times(
-    rounds: Sequence[Round],
+    rounds: Iterable[Messages],
     links: Links,
-    layout: Layout,
-    gamma: float,
+    gamma: Number,
     one_port: bool,
-    entered: Sequence[float],
-) -> list[float]:
+    entered: Sequence[Number],
+) -> list[Number]:
     """When each rank ends its last step."""
-    require_countable(rounds, layout)
-    ends, lengths = np.array(entered, np.float64), np.asarray(layout.lengths, np.int64)
+    ends = np.array(entered, links.kind)
     for each in rounds:
-        _play(each, ends, message_sizes(each, lengths), links, gamma, one_port)
-    return [float(end) for end in ends]
+        _play(each, ends, links, gamma, one_port)
+    return list(ends.tolist())
 
 
-def _play(
-    each: Round, ends: Floats, sizes: Ints, links: Links, gamma: float, one_port: bool
-) -> None:
+def _play(each: Messages, ends: Times, links: Links, gamma: Any, one_port: bool) -> None:
     """One round: ``ends`` of the round before become those of this one."""
-    far = each.remote
-    source, to = each.source[far], each.to[far]
+    far = each.source != each.to
+    source, to, sizes = each.source[far], each.to[far], each.sizes[far]
     kind = links.classes(source, to)
-    alpha, wire = links.alpha[kind], links.beta[kind] * sizes[far]
+    alpha, wire = links.latency(source, to, kind), links.beta[kind] * sizes
     ready = np.maximum(ends[source], ends[to])
+    out, into = links.of(source, kind), links.of(to, kind)
     if one_port:
-        takes = _running_totals(source, each.place[far], alpha + wire)
+        arrival = ready + _running_totals(source, each.place[far], alpha + wire)
+        landed = _one_by_one(ends, to, ready, arrival, alpha + wire, (kind, sizes))
     else:
-        out = source * len(links.alpha) + kind
-        takes = alpha + np.bincount(out, wire)[out] if out.size else alpha
-    arrival = ready + takes
-    landed = ends.copy()
-    drained = np.zeros(links.ranks * len(links.alpha))
-    order = np.lexsort((kind, sizes[far], ready, arrival, to))
-    for wave in waves(to[order]):
-        now = order[wave]
-        at, into = to[now], to[now] * len(links.alpha) + kind[now]
-        if one_port:
-            landed[at] = np.maximum(landed[at] + (alpha + wire)[now], arrival[now])
-        else:
-            drained[into] = np.maximum(drained[into], (ready + alpha)[now]) + wire[now]
-            landed[at] = np.maximum(landed[at], np.maximum(drained[into], arrival[now]))
+        arrival = ready + alpha + _totals(out, wire)[out]
+        landed = _side_by_side(ends, to, into, ready + alpha, arrival, wire, sizes)
     np.maximum.at(landed, source, arrival)
     if gamma:
-        np.add.at(landed, each.to, gamma * sizes * each.reduces)
+        np.add.at(landed, each.to, gamma * (each.sizes * each.reduces).astype(links.kind))
     ends[:] = landed
 
 
-def _running_totals(source: Ints, place: Ints, cost: Floats) -> Floats:
+def _one_by_one(
+    ends: Times, to: Ints, ready: Times, arrival: Times, takes: Times, ties: tuple[Ints, Ints]
+) -> Times:
+    """When the last message has come in through each rank's one port."""
+    landed = ends.copy()
+    order = np.lexsort((*ties, ready, arrival, to))
+    for wave in waves(to[order]):
+        now = order[wave]
+        at = to[now]
+        landed[at] = np.maximum(landed[at] + takes[now], arrival[now])
+    return landed
+
+
+def _side_by_side(
+    ends: Times, to: Ints, into: Ints, begins: Times, arrival: Times, wire: Times, sizes: Ints
+) -> Times:
+    """When the last message has come through each link in, one after another on each."""
+    landed, drained = ends.copy(), np.zeros(into.max(initial=-1) + 1, ends.dtype)
+    order = np.lexsort((sizes, begins, arrival, into))
+    for wave in waves(into[order]):
+        now = order[wave]
+        link = into[now]
+        drained[link] = np.maximum(drained[link], begins[now]) + wire[now]
+        np.maximum.at(landed, to[now], np.maximum(drained[link], arrival[now]))
+    return landed
+
+
+def _totals(keys: Ints, values: Times) -> Times:
+    """The sum of the values of each key."""
+    if values.dtype != object:
+        return np.bincount(keys, values)
+    sums = np.zeros(keys.max(initial=-1) + 1, object)
+    np.add.at(sums, keys, values)
+    return sums
+
+
+def _running_totals(source: Ints, place: Ints, cost: Times) -> Times:
     """Per message, the cost of its sender's messages up to it, in the order of its step."""
     order = np.lexsort((place, source))
     totals = np.empty_like(cost)
-    so_far = np.zeros(source.max(initial=0) + 1)
+    so_far = np.zeros(source.max(initial=0) + 1, cost.dtype)
     for wave in waves(source[order]):
         now = order[wave]
         so_far[source[now]] += cost[now]

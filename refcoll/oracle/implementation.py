@@ -14,11 +14,14 @@
         def scan(self, x, out, op): ...
         def exscan(self, x, out, op): ...          # out is None on rank 0
 
+        layouts = ("strided", "misaligned")        # what arrays may be besides; optional
         def unsupported(self, call): ...           # why not, or None; optional
 
     def make(): return Mine()                      # or make(comm), for a library within refcoll
 
-Arrays are numpy's, contiguous, one-dimensional.  ``op`` is a name: sum, prod, min, max, avg,
+Arrays are numpy's, one-dimensional, contiguous and aligned to their elements, but for the
+``layouts`` that an implementation says it takes: strided ones are every other element of their
+memory, misaligned ones begin at an odd address.  ``op`` is a name: sum, prod, min, max, avg,
 bitwise_and, ...  What is not there counts as not supported, and so does what raises
 NotImplementedError on every rank.  In place, ``out`` is ``x`` (all_reduce, reduce, scan), its
 first part (reduce_scatter, as MPI has it), or holds ``x`` as the rank's part (all_gather).
@@ -36,7 +39,7 @@ from typing import Any, TypeAlias
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array
-from refcoll.oracle.calls import Call
+from refcoll.oracle.calls import CONTIGUOUS, Call
 from refcoll.words import described
 
 Implementation: TypeAlias = Any
@@ -108,6 +111,8 @@ def unsupported(implementation: Implementation, call: Call) -> str | None:
     """Why the implementation does not do this call, or None."""
     if not callable(getattr(implementation, call.collective, None)):
         return f"there is no {call.collective}"
+    if call.layout not in (CONTIGUOUS, *getattr(implementation, "layouts", ())):
+        return f"{call.layout} arrays are not among its layouts"
     asked = getattr(implementation, "unsupported", None)
     reason = asked(call) if callable(asked) else None
     return str(reason) if reason else None

@@ -2,8 +2,9 @@
 
 Each probe runs three times: once; once with other inputs, so that what is left over from a
 call shows in the next; and once more with the first inputs, whose results must be the same
-bits.  The last run stands one element further from an aligned address.  Everything that ranks
-tell each other goes through a communicator that is not the implementation's.
+bits.  The last run stands one element further from an aligned address.  Buffers are looked at
+when a call returns, and again after the calls that follow.  Everything that ranks tell each
+other goes through a communicator that is not the implementation's.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array
+from refcoll.oracle.agreement import NaNRules
+from refcoll.oracle.buffers import Buffers, buffers
 from refcoll.oracle.calls import Call
 from refcoll.oracle.endings import ended, failed
 from refcoll.oracle.implementation import Implementation, called, unsupported
 from refcoll.oracle.making import NotMadeError, made
 from refcoll.oracle.probes import probes_for
-from refcoll.oracle.run import Seen, buffers, views
-from refcoll.oracle.trial import Trial
+from refcoll.oracle.run import Seen, seen
+from refcoll.oracle.trial import Past, Trial
 from refcoll.oracle.verdicts import VERDICTS, Finding, Judgement
 from refcoll.oracle.watchdog import Watch
 from refcoll.testing.values import dtype_named
@@ -44,6 +47,9 @@ class Judge:
         self._comm, self._make, self._seed = comm, make, seed
         self._watch = watch or Watch()
         self.implementation = made(comm, make, self._watch)
+        self.past: Past | None = None
+        """The last run of the last trial."""
+        self.nan_rules = NaNRules()
 
     def judge(self, call: Call) -> Judgement:
         """The verdict, the same on all ranks.  Collective."""
@@ -86,27 +92,21 @@ class Judge:
 
     def try_once(self, call: Call, given: Sequence[Array], shift: int = 0) -> Seen:
         """Make the call on these inputs, ``given`` by rank, in guarded buffers."""
-        rank, size = self._comm.rank, self._comm.size
-        dtype, mine = dtype_named(call.dtype), given[self._comm.rank]
-        x, out = buffers(call, rank, size, dtype, shift)
-        source, target = views(call, rank, x, out)
-        if source is not None:
-            source[:] = mine
-        status = "done"
+        mine, held = given[self.rank], buffers(call, self.rank, self.size, shift)
+        if held.source is not None:
+            held.source[:] = mine
+        return seen(call, self.size, held, mine, self._made(call, held))
+
+    def _made(self, call: Call, held: Buffers) -> str:
+        """How the call ends."""
         try:
             with self._watch.watching(), np.errstate(all="ignore"):
-                called(self.implementation, call, source, target)
+                called(self.implementation, call, held.source, held.target)
         except NotImplementedError as error:
-            status = f"refused: {error}"
+            return f"refused: {error}"
         except (Exception, SystemExit) as error:
-            status = failed(error)
-        kept = source is not None and (x is not out or target is None)
-        changed = kept and source is not None and source.tobytes() != mine.tobytes()
-        if kept and x is not None:
-            x.poison()  # who reads it only now, after the call, gets that
-        output = None if target is None else target.copy()
-        broken = [each.broken() for each in {id(x): x, id(out): out}.values() if each is not None]
-        return Seen(output, status, changed, next((each for each in broken if each), None))
+            return failed(error)
+        return "done"
 
     def collect(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         """Everybody's records, by rank.  Collective."""

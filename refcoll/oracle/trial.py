@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from refcoll.operators import Array
+from refcoll.oracle.agreement import AGREEING, Record, groups, parted
 from refcoll.oracle.calls import Call
+from refcoll.oracle.comparing import Truth
 from refcoll.oracle.diagnosing.diagnosis import Evidence, diagnosed
 from refcoll.oracle.endings import FAILED, ended
 from refcoll.oracle.probes import inputs
+from refcoll.oracle.run import Seen
 from refcoll.oracle.truth import truth
 from refcoll.oracle.verdicts import Finding
 from refcoll.words import ranked
@@ -19,8 +21,14 @@ from refcoll.words import ranked
 if TYPE_CHECKING:
     from refcoll.oracle.judging import Judge
 
-AGREEING = ("all_reduce", "broadcast", "all_gather")
-"""All ranks get the same."""
+
+@dataclass(frozen=True)
+class Past:
+    """A run that was the last one of its trial: something may be written to its buffers still."""
+
+    probe: str
+    run: Seen
+    right: Truth | None
 
 
 class Trial:
@@ -30,38 +38,42 @@ class Trial:
         self._judge, self._call, self._probe = judge, call, probe
         self._given = inputs(probe, call, judge.size, judge.seed)
         self._others = inputs(probe, call, judge.size, judge.seed + 1)
+        right, other = (truth(probe, call, x, judge.rank) for x in (self._given, self._others))
         self._runs = [
             judge.try_once(call, given, shift)
             for given, shift in ((self._given, 0), (self._others, 0), (self._given, 1))
         ]
-        self._truths = [
-            truth(probe, call, given, judge.rank) for given in (self._given, self._others)
-        ]
-        said = [run.said(call, self._wrong(number)) for number, run in enumerate(self._runs)]
-        everyone = judge.collect({"runs": said})
+        made = [Past(probe, *x) for x in zip(self._runs, (right, other, right), strict=True)]
+        self._past = [*([judge.past] if judge.past else []), *made[:2]]
+        everyone = judge.collect(
+            {
+                "runs": [each.run.said(each.right) for each in made],
+                "late": [each.run.late(each.right) for each in self._past],
+            }
+        )
         self._seen = [[each["runs"][number] for each in everyone] for number in range(3)]
+        self._late = [[x["late"][i] for x in everyone] for i in range(len(self._past))]
         statuses = [each["status"] for run in self._seen for each in run]
         self.broken = any(status.startswith(FAILED) for status in statuses)
         refused = all(status.startswith("refused") for status in statuses)
         self.refused = statuses[0].removeprefix("refused: ") if refused else None
-
-    def _wrong(self, number: int) -> Array | None:
-        run, right = self._runs[number], self._truths[number % 2]
-        if run.output is None or right is None or run.status != "done":
-            return None
-        return right.check(run.output)
+        judge.past = made[2]
 
     def findings(self) -> list[Finding]:
         """All that is wrong.  Collective, where anything is."""
-        ended = self._of_status()
-        found = ended or self._of_values()
+        late = self._of_lateness()
+        if found := self._of_status():
+            return [*late, *found, *self._of_buffers()]
+        found = late or self._of_values()
         # Where NaN goes by some rule of its own, ranks and calls may still differ.
-        if not found or (self._probe == "special" and not ended):
+        if not found or self._probe == "special":
             found = [*found, *self._of_agreement(), *self._of_repeats()]
-        return [*found, *self._of_buffers()]
+        return [*found, *self._of_rules(), *self._of_buffers()]
 
     def _finding(self, verdict: str, diagnosis: str) -> Finding:
         return Finding(self._call, self._probe, self._judge.seed, verdict, diagnosis)
+
+    # ---- how it ended --------------------------------------------------------------------
 
     def _of_status(self) -> list[Finding]:
         """What was raised, or refused by some ranks only."""
@@ -71,6 +83,23 @@ class Trial:
         if first is None:
             return []
         return [self._finding("finished", ended([each["status"] for each in first]))]
+
+    def _of_lateness(self) -> list[Finding]:
+        """Whose buffers were written to after the call; the first run of which that is so."""
+        for past, run in zip(self._past, self._late, strict=True):
+            by_words: dict[str, list[int]] = {}
+            for rank, words in enumerate(run):
+                if words is not None:
+                    by_words.setdefault(words, []).append(rank)
+            if by_words:
+                call, seed = past.run.call, self._judge.seed
+                return [
+                    Finding(call, past.probe, seed, "finished", f"{ranked(ranks)}: {words}")
+                    for words, ranks in by_words.items()
+                ]
+        return []
+
+    # ---- what it gave --------------------------------------------------------------------
 
     def _of_values(self) -> list[Finding]:
         for number, run in enumerate(self._seen):
@@ -102,64 +131,57 @@ class Trial:
             return None
         return self._judge.gathered(run.output, self._call)
 
+    # ---- whether that is the same everywhere ---------------------------------------------
+
     def _of_agreement(self) -> list[Finding]:
         if self._call.collective not in AGREEING:
             return []
         for number, run in enumerate(self._seen):
-            groups: dict[str, list[int]] = {}
-            for rank, each in enumerate(run):
-                groups.setdefault(each["digest"], []).append(rank)
-            if len(groups) > 1:
+            if len(by_bits := groups(run, "digest")) > 1:
                 values = self._judge.gathered(self._runs[number].output, self._call)
-                said = _parted([*groups.values()], values)
+                said = parted([*by_bits.values()], values)
                 if not any(each["wrong"] for each in run):
                     said += "; each is within what may be"
                 return [self._finding("agreement", said)]
         return []
 
+    def _of_rules(self) -> list[Finding]:
+        """NaN by one rule here and another there, each of which alone is right."""
+        if any(each["wrong"] for run in self._seen for each in run):
+            return []
+        said = self._judge.nan_rules.broken(self._call, self._seen)
+        return [self._finding("agreement", said)] if said else []
+
     def _of_repeats(self) -> list[Finding]:
-        first, again = self._seen[0], self._seen[2]
+        first, _, again = self._seen
         ranks = [r for r in range(len(first)) if first[r]["digest"] != again[r]["digest"]]
         if not ranks:
             return []
         said = "the same inputs give other bits the next time but one"
-        if all(
-            each["digest"] == other["digest"]
-            for each, other in zip(first, self._third(), strict=True)
-        ):
+        # What only comes and goes with time is not likely to come in this order, too.
+        if self._same_as(again, shift=1) & self._same_as(first, shift=0):
             said = "the same inputs give other bits one element further from an aligned address"
         return [self._finding("repeatability", f"{ranked(ranks)}: {said}")]
 
-    def _third(self) -> list[dict[str, Any]]:
-        """A run more, as aligned as the first.  Collective."""
-        run = self._judge.try_once(self._call, self._given)
-        return self._judge.collect(run.said(self._call, None))
+    def _same_as(self, run: Sequence[Record], shift: int) -> bool:
+        """Whether another run gives the same bits.  Collective."""
+        another = self._judge.try_once(self._call, self._given, shift)
+        found = self._judge.collect(another.said(None))
+        return all(x["digest"] == y["digest"] for x, y in zip(run, found, strict=True))
+
+    # ---- what it did to memory -----------------------------------------------------------
 
     def _of_buffers(self) -> list[Finding]:
-        found = []
         for run in self._seen:
             changed = [rank for rank, each in enumerate(run) if each["input changed"]]
+            broken = groups(run, "guards").items()
+            found = [
+                self._finding("guards intact", f"{ranked(ranks)}: wrote {where}")
+                for where, ranks in broken
+            ]
             if changed:
                 said = f"{ranked(changed)}: the input is not as it was"
-                found.append(self._finding("input untouched", said))
-            for rank, each in enumerate(run):
-                if each["guards"]:
-                    said = f"rank {rank}: wrote up to {each['guards']} of a buffer"
-                    found.append(self._finding("guards intact", said))
-        return found[:2]
-
-
-def _parted(groups: Sequence[Sequence[int]], values: Sequence[Array | None]) -> str:
-    """Which ranks have which bits, and where, with one element as an example."""
-    some = [value for value in (values[ranks[0]] for ranks in groups) if value is not None]
-    width = some[0].dtype.itemsize
-    raw = [np.ascontiguousarray(x).view(np.uint8).reshape(-1, width) for x in some]
-    differ = np.flatnonzero(np.any([(x != raw[0]).any(axis=1) for x in raw[1:]], axis=0))
-    place = int(differ[0])
-    said = ", ".join(
-        f"{ranked(ranks)}: {x[place]!s}" for ranks, x in zip(groups[:4], some[:4], strict=True)
-    )
-    return (
-        f"the ranks have not the same bits: they differ in {len(differ)} of {some[0].size} "
-        f"elements; element {place} is, on {said}"
-    )
+                found.insert(0, self._finding("input untouched", said))
+            if found:
+                return found[:2]
+        return []

@@ -207,6 +207,43 @@ def test_count_as_json(refcoll):
     ]
 
 
+RING_TIME = "2(N-1) alpha + 2(N-1)/N S beta + (N-1)/N S gamma"
+
+
+def test_count_says_the_time_in_closed_form(refcoll):
+    run = refcoll("count", "ring", "-n", "8", "-s", "14GB")
+    assert f"  T = {RING_TIME}  (Thakur, Rabenseifner and Gropp 2005)\n" in run.out
+    assert "    = 14 alpha + 7/4 S beta + 7/8 S gamma\n" in run.out
+    assert "    where N: ranks\n" in run.out
+    assert "on one port" not in run.out.partition("  T = ")[2]
+
+
+def test_count_says_the_time_on_one_port_where_it_differs_and_where_it_is_a_bound(refcoll):
+    """Linear on 5 ranks: 4 messages at once, or one after another; and a scan's two forms."""
+    run = refcoll("count", "linear", "-c", "broadcast", "-n", "5")
+    assert "  T = alpha + (N-1) S beta" in run.out
+    assert "    = alpha + 4 S beta\n" in run.out
+    assert "  on one port T = (N-1)(alpha + S beta)\n" in run.out
+    assert "    = 4 alpha + 4 S beta\n" in run.out
+    run = refcoll("count", "recursive_doubling", "-c", "scan", "-n", "17")
+    assert "= max(5 alpha + 5 S beta + 6 S gamma, 4 alpha + 4 S beta + 8 S gamma)" in run.out
+    assert "  T <= (M+2L-1) alpha" in refcoll("count", "double_binary_tree", "-n", "8").out
+    assert "  T = 0: nobody sends anything\n" in refcoll("count", "ring", "-n", "1").out
+
+
+def test_count_has_the_time_in_json(refcoll):
+    found = json.loads(refcoll("count", "two_shot", "-n", "4", "--json", "-").out)["time"]
+    assert found == {
+        "formula": "2 alpha + 2(N-1)/N S beta + (N-1)/N S gamma",
+        "forms": ["2 alpha + 3/2 S beta + 3/4 S gamma"],
+        "one_port_formula": "2(N-1)(alpha + S/N beta) + (N-1)/N S gamma",
+        "one_port_forms": ["6 alpha + 3/2 S beta + 3/4 S gamma"],
+        "where": {"N": "ranks"},
+        "exact": True,
+        "source": "derived here",
+    }
+
+
 def test_count_says_where_ranks_differ_and_what_is_not_least(refcoll):
     """A parameter server on 4 ranks: rank 0 sends and receives 3 S, twice the least 1.5 S."""
     run = refcoll("count", "parameter_server", "-n", "4", "-s", "1GB")
@@ -247,8 +284,9 @@ def test_list_as_json(refcoll, collective):
     for row in found["algorithms"]:
         assert row.keys() == {
             "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "least",
-            "optimal", "bandwidth_optimal", "latency_optimal", "in_rank_order", "sizes",
-            "options", "bounds", "also_known_as", "source",
+            "optimal", "bandwidth_optimal", "latency_optimal", "in_rank_order", "proved", "sizes",
+            "options", "bounds", "also_known_as", "source", "time", "time_one_port",
+            "time_where", "time_exact", "time_source",
         }  # fmt: skip
         if (row["collective"], row["algorithm"]) == ("all_reduce", "ring"):
             assert (row["steps"], row["sent"], row["received"], row["least"]) == (
@@ -257,6 +295,8 @@ def test_list_as_json(refcoll, collective):
                 1.75,
                 1.75,
             )
+            assert row["time"] == row["time_one_port"] == RING_TIME
+            assert (row["time_where"], row["time_exact"]) == ({"N": "ranks"}, "always")
 
 
 @pytest.mark.parametrize("columns", ["80", "200", "400"])
@@ -269,6 +309,15 @@ def test_list_shows_everything_whole(refcoll, monkeypatch, columns):
     for each in algorithms():
         assert each.name in run.out
         assert each.source in run.out
+
+
+def test_list_says_what_is_proved_for_every_n(refcoll, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    lines = refcoll("list", "all_reduce").out.splitlines()
+    (ring,) = (line for line in lines if " ring " in line)
+    (bine,) = (line for line in lines if " bine " in line)
+    assert "proved" in ring
+    assert "to N = 64" in bine
 
 
 def test_list_takes_nodes(refcoll):

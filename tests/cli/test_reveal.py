@@ -23,7 +23,13 @@ def reveal(run_refcoll):
 def test_a_ring(reveal):
     status, out, _ = reveal("refcoll", "-n", "3", "-a", "ring", "--sizes", "1,9")
     assert status == 0
-    assert re.match(r"holds: refcoll ring: all_reduce float32 on 3 ranks: ring or ", out)
+    assert re.match(
+        r"holds: refcoll ring: all_reduce float32 on 3 ranks: ring \(or \d+ more\); ", out
+    )
+    assert "\n1 element (" in out
+    assert "\n9 elements (" in out
+    assert "  name: ring, exactly [MPICH 5: ring]" in out
+    assert "  also consistent:\n    segmented_ring (segments=1; segments=3), exactly" in out
     assert "    elements 3-5: ((0+2)+1)\n      0 -.\n      2 -+-.\n      1 ---+-\n" in out
     assert "precision: every partial sum is rounded to float32" in out
     assert "768 of 768 elements" not in out
@@ -78,7 +84,7 @@ def keys(value, prefix=""):
     """All keys, those of dicts in lists too, but not names of ranks and libraries."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if not key.isdigit() and prefix != "also_known_as":
+            if not key.isdigit() and prefix != "adds_alike":
                 yield key
             yield from keys(inner, key)
     elif isinstance(value, list):
@@ -110,6 +116,7 @@ def test_json_and_its_page(reveal):
         (["mpi", "-a", "ring"], "algorithm='ring' is for refcoll's own"),
         (["nothing"], "implementation='nothing'"),
         (["refcoll", "-n", "3", "-a", "nothing"], "nothing"),
+        (["mpi", "-n", "3"], "use `mpirun -n 3 refcoll reveal mpi ...`"),
     ],
 )
 def test_bad_usage(reveal, arguments, said):
@@ -127,5 +134,5 @@ def test_under_mpirun(tmp_path):
         "--json", str(path),
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith("holds: refcoll ring: all_reduce float32 on 3 ranks: ring or ")
+    assert run.stdout.startswith("holds: refcoll ring: all_reduce float32 on 3 ranks: ring (or ")
     assert json.loads(path.read_text())["ranks"] == 3

@@ -20,10 +20,15 @@ PUBLISHED = {
     "vgg16": (138_357_544, 32),
     "gpt2": (124_439_808, 148),
     "gpt2-xl": (1_557_611_200, 580),
+    "gpt-7b": (
+        50_257 * 4096 + 2048 * 4096 + 32 * (12 * 4096**2 + 13 * 4096) + 2 * 4096,
+        2 + 12 * 32 + 2,
+    ),
     "llama-7b": (6_738_415_616, 291),
 }
 """Elements as torchvision's model pages (num_params) and transformers' num_parameters() give
-them; tensors as len(list(model.parameters())) does."""
+them; tensors as len(list(model.parameters())) does.  Of gpt-7b, which nobody publishes with
+GPT-2's vocabulary, by hand: each layer has 12 w^2 weights and 13 w biases and norms."""
 
 SPOTS = {
     "resnet18": {0: ("conv1.weight", (64, 3, 7, 7)), 17: ("layer2.0.bn1.bias", (128,)),

@@ -164,7 +164,7 @@ def test_a_step_of_fewer_samples_than_ranks():
 
 def test_the_straggler_is_named(task):
     def run(comm):
-        how = How("ring", DataParallel, {"algorithm": "ring"}, delay=0.02 * (comm.rank == 2))
+        how = How("ring", DataParallel, {"algorithm": "ring"}, delay=0.05 * (comm.rank == 2))
         counted = Communicator(Counting(comm.transport))
         return trial(counted, task, how, reference(counted, task), watch=True)
 
@@ -172,7 +172,8 @@ def test_the_straggler_is_named(task):
     ranks = found.stragglers.ranks
     latest = max(ranks, key=lambda each: each.late)
     assert latest.rank == 2
-    # Eight steps of one bucket, each 20 ms late: the others have waited, it has not.
-    assert latest.late >= 8 * 0.02 * 0.9
-    assert min(each.waited for each in ranks if each.rank != 2) >= 8 * 0.02 * 0.9
-    assert latest.waited < 0.02 * 8
+    # Eight steps of one bucket, each 50 ms late: the others have waited, it has not.  (Half of
+    # it: on a busy machine the others come late too.)
+    assert latest.late >= 8 * 0.05 / 2
+    assert min(each.waited for each in ranks if each.rank != 2) >= 8 * 0.05 / 2
+    assert latest.waited < 8 * 0.05

@@ -42,6 +42,7 @@ from samples import (
     HIERARCHICAL,
     ROOTED,
     SHAPES,
+    SIZES,
     defined,
     named,
     sizes_of,
@@ -62,7 +63,7 @@ def require_proof(made):
 
 
 @pytest.mark.parametrize("each", FLAT, ids=named)
-@pytest.mark.parametrize("size", range(1, 65))
+@pytest.mark.parametrize("size", SIZES)
 def test_every_algorithm_is_right(each, size):
     """Where it is defined; elsewhere it says so."""
     for options in variants(each):
@@ -88,7 +89,7 @@ def test_every_arrangement_of_nodes_is_right(each, nodes):
 
 
 @pytest.mark.parametrize("each", HIERARCHICAL, ids=named)
-@pytest.mark.parametrize("size", range(1, 65))
+@pytest.mark.parametrize("size", SIZES)
 def test_hierarchical_algorithms_are_right_on_nodes_of_up_to_four(each, size):
     nodes = node_shape([4] * (size // 4) + [size % 4] * (size % 4 > 0))
     require_proof(program(each.collective, each.name, size, nodes=nodes))

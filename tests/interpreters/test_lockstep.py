@@ -7,6 +7,7 @@ goes through both.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,9 +24,11 @@ from refcoll import (
     from_steps,
     program,
 )
+from refcoll.interpreters.clock import finish_times
 from refcoll.interpreters.proving import proof
 from refcoll.interpreters.table import table, waves
-from samples import defined
+from refcoll.rates import Rates
+from samples import defined, named
 
 
 def made(each, size):
@@ -60,6 +63,22 @@ def test_counts_times_and_proofs_are_the_same_action_by_action(each, size):
     assert [sorted(values) for values in check(fast).values] == [
         sorted(values) for values in report.values
     ]
+
+
+@pytest.mark.parametrize("each", algorithms(), ids=named)
+def test_exact_times_are_the_same_action_by_action(each):
+    """And near those in floating point."""
+    fast = made(each, 4)
+    layout = fast.layout(fast.whole(1003))
+    alpha, beta, gamma = Fraction(1, 3), Fraction(1, 7), Fraction(1, 11)
+    for ports in ("several", "one"):
+        rates = Rates(alpha, beta, gamma, ports, {"between nodes": (alpha / 13, 5 * beta)})
+        exact = finish_times(fast, layout, rates)
+        assert exact == finish_times(eventful(fast), layout, rates)
+        assert all(isinstance(end, Fraction) for end in exact)
+        far = {"between nodes": (float(alpha / 13), float(5 * beta))}
+        rounded = Rates(float(alpha), float(beta), float(gamma), ports, far)
+        assert finish_times(fast, layout, rounded) == pytest.approx([float(end) for end in exact])
 
 
 def test_waves():

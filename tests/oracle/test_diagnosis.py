@@ -3,36 +3,13 @@
 import numpy as np
 import pytest
 
+from oracle_evidence import SIZE, in_full, said
 from refcoll.oracle.calls import Call
-from refcoll.oracle.diagnosing.diagnosis import diagnosed
-from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.diagnosing.places import where
 from refcoll.oracle.guarded import Guarded
 from refcoll.oracle.probes import inputs
 from refcoll.oracle.truth import truth
 from refcoll.testing.values import dtype_named
-
-SIZE = 4
-
-
-def evidence(call, change, probe="coded", size=SIZE, again=lambda given: None, before=None, seed=0):
-    """Right results, changed: change(rank, right, inputs) gives what the rank has."""
-    given = inputs(probe, call, size, seed)
-    truths = [truth(probe, call, given, rank) for rank in range(size)]
-    with np.errstate(all="ignore"):
-        outputs = [
-            None
-            if right is None
-            else np.asarray(change(rank, right.wanted.copy(), given), right.wanted.dtype)
-            for rank, right in enumerate(truths)
-        ]
-    earlier = inputs(probe, call, size, seed + 1) if before else None
-    return Evidence(call, probe, given, outputs, truths, before and before(earlier), again, earlier)
-
-
-def said(call, change, probe="coded", **more):
-    return diagnosed(evidence(call, change, probe, **more))
-
 
 SUM = Call("all_reduce", 131)
 
@@ -116,7 +93,7 @@ def test_blocks_of_other_ranks():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda r, right, given: right[::-1], "the elements in reverse order"),
+        (lambda r, right, given: right[::-1], "all 130 elements: in reverse order"),
         (lambda r, right, given: np.roll(right, 2), "shifted: element i holds element i - 2"),
         (
             lambda r, right, given: right.reshape(5, -1).T.ravel(),
@@ -133,11 +110,11 @@ def test_permutations(change, words):
 def test_signs_and_payloads_of_what_is_moved():
     call = Call("broadcast", 2000, "float32", None)
     words = said(call, lambda r, right, given: np.where(right == 0, np.abs(right), right), "bits")
-    assert "the sign of zero is lost" in words
+    assert "the sign of zero lost: the data were moved as numbers" in words
     words = said(
         call, lambda r, right, given: np.where(right != right, np.float32(np.nan), right), "bits"
     )
-    assert "their payload is lost" in words
+    assert "the payload of NaNs lost" in words
 
 
 def test_complex_parts():
@@ -231,11 +208,6 @@ def test_precision(dtype, narrow):
 
     words = said(Call("all_reduce", 131, dtype), in_steps, "rough", again=in_full)
     assert f"accumulated in {narrow}, not {dtype}: off by up to" in words
-
-
-def in_full(given):
-    """Nobody is missing or doubled."""
-    return [np.sum(given, axis=0).astype(given[0].dtype)] * len(given)
 
 
 def test_integers_through_floats():

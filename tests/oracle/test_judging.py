@@ -5,7 +5,7 @@ import pytest
 from refcoll import spawn
 from refcoll.errors import PeerFailedError
 from refcoll.oracle.adapters.own import Own
-from refcoll.oracle.calls import Call
+from refcoll.oracle.calls import MISALIGNED, STRIDED, Call
 from refcoll.oracle.courts import in_process
 from refcoll.oracle.endings import HANGS, SILENT, ended, failed
 from refcoll.oracle.judging import VERDICTS, Judge
@@ -67,6 +67,24 @@ def test_what_is_not_supported_is_skipped(make, reason):
     assert one.skipped == reason
     assert not one.right
     assert not one.findings
+
+
+class SideBySide:
+    """Says nothing of layouts, and so takes what lies side by side."""
+
+    def __init__(self, comm):
+        self.broadcast = Sound(comm).broadcast
+
+
+@pytest.mark.parametrize("layout", [STRIDED, MISALIGNED])
+def test_layouts_are_not_tried_unless_they_are_declared(layout):
+    call = Call("broadcast", 5, op=None, layout=layout)
+    (one,) = judged(SideBySide, call)
+    assert one.skipped == f"{layout} arrays are not among its layouts"
+    assert judged(SideBySide, Call("broadcast", 5, op=None))[0].right
+    assert judged(Sound, call)[0].right
+    only = type("Only", (Sound,), {"layouts": (STRIDED,)})
+    assert judged(only, call)[0].right == (layout == STRIDED)
 
 
 class FailsOnce(Sound):

@@ -7,8 +7,9 @@ import pytest
 
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
+from refcoll.oracle.revealing.agreeing import How
 from refcoll.oracle.revealing.masks import DTYPES, MASKS, NoTree, counted, mask, tree_of
-from refcoll.oracle.revealing.naming import HOW, names
+from refcoll.oracle.revealing.naming import names
 from refcoll.oracle.revealing.orders import orders, tables
 from refcoll.oracle.revealing.precision import widths
 from refcoll.oracle.revealing.report import told, verdict
@@ -77,7 +78,7 @@ def require_revealed(collective, size):
             each for each in names(collective, size, 0, count, found) if each.said.startswith(name)
         ]
         assert agreeing, (name, options)
-        assert agreeing[0].how == HOW[0]
+        assert agreeing[0].how == How.EXACTLY
 
 
 @pytest.mark.parametrize("size", range(2, 10))
@@ -325,7 +326,11 @@ def test_ranks_relabelled():
     found = revealed(ask, 5, (10,))
     named = {each.said: each for each in found.at[0].names}
     assert named["ring"].how == "with ranks relabelled"
-    assert named["ring"].relabelled == tuple(order)
+    assert named["ring"].agreement.relabelled == tuple(order)
+    assert named["ring"].words == (
+        "with ranks relabelled: rank 2 does the part of 1, 4 of 2, 1 of 3, ...; its own first "
+        "element is (0+(((1+2)+3)+4))"
+    )
 
 
 @pytest.mark.parametrize(
@@ -360,8 +365,88 @@ def test_a_ring_that_runs_the_other_way():
         return [x.reshape(size, -1)[[-c % size for c in range(size)]].reshape(-1) for x in turned]
 
     found = revealed(ask, size, (10,))
-    named = {each.said: each for each in found.at[0].names}
-    assert named["ring"].how == "with ranks relabelled and chunks turned"
+    name = found.at[0].names[0]
+    assert (name.said, name.how) == ("ring", "run the other way")
+    assert name.words == (
+        "run the other way: rank 4 does the part of 1, 3 of 2, 2 of 3, ...; chunks in the order "
+        "0, 4, 3, 2, 1; its own first element is (0+(((1+2)+3)+4))"
+    )
+
+
+def started(by):
+    """A ring of which every chunk starts ``by`` ranks later: of 4 ranks and 8 elements."""
+
+    def ask(call, inputs, shift=0):
+        with np.errstate(all="ignore"):
+            chunks = [
+                in_order(
+                    [x[2 * c : 2 * c + 2] for x in inputs], [(c + 1 + by + k) % 4 for k in range(4)]
+                )
+                for c in range(4)
+            ]
+        return [np.concatenate(chunks)] * 4
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (-1, "started 1 rank earlier: rank 3 does the part of 0, 0 of 1, 1 of 2, ...; its own"),
+        (1, "started 1 rank later: rank 1 does the part of 0, 2 of 1, 3 of 2, ...; its own"),
+        (2, "started 2 ranks later: rank 2 does the part of 0, 3 of 1, 0 of 2, ...; its own"),
+    ],
+)  # fmt: skip
+def test_a_ring_that_starts_elsewhere(by, said):
+    found = revealed(started(by), 4, (8,))
+    name = found.at[0].names[0]
+    assert (name.said, name.how) == ("ring", "started at another rank")
+    assert not name.adds_alike  # other bits than those of MPICH's ring
+    assert name.words.startswith(said)
+    assert name.words.endswith("first element is (0+((1+2)+3))")
+    assert f"on 4 ranks: {name.short}" in verdict(found)
+
+
+def chunks_from_themselves(x):
+    """As in Open MPI's ring of three ranks: chunk c is added from rank c on."""
+    ways = [in_order(x, [(c + k) % 3 for k in range(3)]) for c in range(3)]
+    return np.choose(np.arange(x.shape[1]) * 3 // x.shape[1], ways)
+
+
+def test_the_plainest_name_comes_first():
+    """On three ranks that is also, and exactly, what Bruck's reduce-scatter has."""
+    at = revealed(everywhere(chunks_from_themselves), 3, (9,)).at[0]
+    first, *others = at.names
+    assert (first.said, first.how) == ("ring", "started at another rank")
+    assert ("reduce_scatter bruck, then any all-gather", "exactly") in [
+        (each.said, each.how) for each in others
+    ]
+    lines = list(told(revealed(everywhere(chunks_from_themselves), 3, (9,))))
+    at = lines.index("  also consistent:")
+    assert lines[at - 1].startswith("  name: ring, started 1 rank earlier")
+    assert lines[at + 1].startswith("    segmented_ring (segments=1; ")
+
+
+def test_of_names_that_agree_exactly_the_best_known_comes_first():
+    """All that fold neighbours and double add alike; everybody's are named in front."""
+    _, ask = running("all_reduce", "swing", 8)
+    assert revealed(ask, 8).at[0].names[0].said == "swing"
+    _, ask = running("all_reduce", "rabenseifner_half_folding", 7)
+    named = [each.said for each in revealed(ask, 7).at[0].names]
+    assert named[:3] == ["recursive_doubling", "rabenseifner", "binomial"]
+
+
+def test_fewer_ranks_that_do_anothers_part_come_first():
+    """From the last rank down: `chain` has it so, `linear` only run the other way."""
+
+    def ask(call, inputs, shift=0):
+        with np.errstate(all="ignore"):
+            return [in_order(inputs, [4, 3, 2, 1, 0])] * 5
+
+    named = revealed(ask, 5).at[0].names
+    assert [each.short for each in named[:2]] == [
+        "reduce chain, then a broadcast", "linear, run the other way",
+    ]  # fmt: skip
 
 
 def test_two_ranks_tell_nothing():

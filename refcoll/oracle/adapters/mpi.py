@@ -13,7 +13,7 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array, kind
-from refcoll.oracle.calls import Call
+from refcoll.oracle.calls import MISALIGNED, Call
 from refcoll.testing.values import dtype_named
 
 OPERATORS = {
@@ -32,6 +32,8 @@ _ABORTING = ("MPICH 4.0",)
 
 class MPILibrary:
     """One rank's side of the library."""
+
+    layouts = (MISALIGNED,)  # what is strided mpi4py refuses
 
     def __init__(self, comm: Any) -> None:
         """``comm`` is mpi4py's; it is duplicated.  Collective."""
@@ -111,10 +113,9 @@ class MPILibrary:
             return None
 
     def _buffer(self, x: Array) -> Any:
-        """For mpi4py.  What has no datatype of its own is only moved: as integers as wide."""
-        datatype = self._datatype(x.dtype)
-        if datatype is None:
-            return x.view(f"u{x.dtype.itemsize}")
+        """For mpi4py, by address.  What has no datatype of its own is only moved: as integers as
+        wide."""
+        datatype = self._datatype(x.dtype) or self._datatype(np.dtype(f"u{x.dtype.itemsize}"))
         return [x.view(np.uint8), datatype]
 
     def _given(self, x: Array, out: Array | None) -> Any:
@@ -162,6 +163,6 @@ def make(comm: Communicator) -> MPILibrary:
     if comm.size != mpi.COMM_WORLD.size:
         raise ArgumentError(
             f"implementation='mpi' has the {mpi.COMM_WORLD.size} ranks that mpirun started, not "
-            f"{comm.size}: use mpirun -n {comm.size} refcoll judge mpi"
+            f"{comm.size}: start the same command by mpirun -n {comm.size}"
         )
     return MPILibrary(mpi.COMM_WORLD)

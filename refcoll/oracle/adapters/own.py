@@ -6,11 +6,13 @@ from typing import Any
 
 from refcoll.communicator import Communicator
 from refcoll.operators import Array
-from refcoll.oracle.calls import Call
+from refcoll.oracle.calls import MISALIGNED, STRIDED, Call
 
 
 class Own:
     """The collectives of a communicator."""
+
+    layouts = (STRIDED, MISALIGNED)
 
     def __init__(self, comm: Communicator, algorithm: str = "auto", accumulate: Any = None) -> None:
         self.comm, self.algorithm, self.accumulate = comm, algorithm, accumulate

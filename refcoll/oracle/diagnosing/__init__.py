@@ -3,6 +3,7 @@
 diagnosis.py      asks them in order         evidence.py       of what they are asked
 leftovers.py      memory                     movements.py      where values come from
 forms.py          bytes, signs, parts        meanings.py       what merging did
-losses.py         precision                  contributors.py   who is missing, who is twice
-places.py         which elements, which chunk of which algorithm
+losses.py         digits that are lost       rounding.py       too little precision
+offsets.py        a little too much          contributors.py   who is missing, who is twice
+views.py          strides and addresses      places.py         which elements, which chunk
 """

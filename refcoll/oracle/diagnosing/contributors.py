@@ -2,7 +2,8 @@
 
 One rank at a time puts in 1, the others 0: a sum then is how often that rank is in it.  For
 min, max and the like it holds the value that must win, and is there or not.  Whatever order
-and precision the implementation merges in, numbers as small as these show it exactly.
+and precision the implementation merges in, numbers as small as these show it exactly.  Before
+that nobody does: what is there then is nobody's.
 """
 
 from __future__ import annotations
@@ -29,31 +30,31 @@ def contributed(e: Evidence) -> dict[int, str]:
         return {}
     return {
         rank: said
-        for rank in range(e.size)
-        if times[rank] is not None and (said := _said(e, rank, times[rank]))
+        for rank, each in enumerate(times)
+        if each is not None and (said := _nobodys(e, rank, each[0]) or _said(e, rank, each[1:]))
     }
 
 
 Times = list[Array | None]
-"""By rank: how often each rank (row) is in each element (column)."""
+"""By rank: how often nobody (the first row) and each rank (a row more) is in each element."""
 
 
 def _asked(e: Evidence) -> Times | None:
     dtype, op = dtype_named(e.call.dtype), str(e.call.op)
     plain, chosen = _WINNERS.get(op, (0, e.size if op == "avg" else 1))
     found: list[list[Array]] = [[] for _ in range(e.size)]
-    for rank in range(e.size):
+    for one in (None, *range(e.size)):
         given = [
-            np.full(x.size, chosen if rank == other else plain).astype(dtype)
-            for other, x in enumerate(e.inputs)
+            np.full(x.size, chosen if rank == one else plain).astype(dtype)
+            for rank, x in enumerate(e.inputs)
         ]
         results = e.again(given)
         if results is None:
             return None
-        for other, result in enumerate(results):
+        for rank, result in enumerate(results):
             if result is not None:
                 counts = op in ("sum", "avg")
-                found[other].append(_times(result) if counts else _won(result, plain))
+                found[rank].append(_times(result) if counts else _won(result, plain))
     return [np.stack(rows) if rows else None for rows in found]
 
 
@@ -76,9 +77,21 @@ _WINNERS = {
 }  # fmt: skip
 
 
-def _said(e: Evidence, rank: int, times: Array | None) -> str | None:
+def _nobodys(e: Evidence, rank: int, times: Array) -> str | None:
+    """What is in all wrong elements of a sum though all inputs are 0."""
+    places = e.wrong.get(rank)
+    if places is None or e.call.op not in ("sum", "avg") or not times[places].all():
+        return None
+    if len({*times[places].tolist()}) > 1 or abs(int(times[places[0]])) > MOST:
+        return None
+    value = int(times[places[0]])
+    if (e.got(rank)[places] == value).all():
+        return f"{e.where(places)}: {value} whatever the inputs are"
+    return f"{e.where(places)}: {value} where all inputs are 0: something is added"
+
+
+def _said(e: Evidence, rank: int, times: Array) -> str | None:
     """Of the wrong elements, groups with the same contributors, the largest first."""
-    assert times is not None
     members = _members(e, rank)
     right = np.array([[int(each in members)] for each in range(e.size)])
     plausible = np.asarray((np.abs(times) <= MOST).all(axis=0))

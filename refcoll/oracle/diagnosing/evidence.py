@@ -10,8 +10,9 @@ import numpy as np
 
 from refcoll.operators import Array
 from refcoll.oracle.calls import Call
+from refcoll.oracle.comparing import Truth
 from refcoll.oracle.diagnosing.places import where
-from refcoll.oracle.truth import Truth, merging
+from refcoll.oracle.merging import merging
 
 Again = Callable[[Sequence[Array]], "list[Array | None] | None"]
 
@@ -86,6 +87,4 @@ class Evidence:
         """The elements in words, with the chunk that they are, if they are one."""
         call = self.call
         many = call.collective in ("all_gather", "gather", "all_to_all")
-        return where(
-            [int(each) for each in places], call.count * (self.size if many else 1), self.size
-        )
+        return where(places, call.count * (self.size if many else 1), self.size)

@@ -8,6 +8,7 @@ import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
+from refcoll.oracle.merging import is_nan
 
 
 def byte_order(e: Evidence, rank: int) -> str | None:
@@ -35,22 +36,19 @@ def _complex(parts: Array, like: Array) -> Array:
     return np.ascontiguousarray(parts).ravel().view(like.dtype)
 
 
-def sign_of_zero(e: Evidence, rank: int) -> str | None:
-    """Moved zeros that have lost their sign."""
+def other_bits(e: Evidence, rank: int) -> str | None:
+    """Moved numbers that are the same, and zeros and NaNs that have become other ones."""
     wanted, got = (x[e.wrong[rank]] for x in (e.wanted(rank), e.got(rank)))
-    if kind(wanted.dtype) != "f" or (wanted != 0).any() or (got != 0).any():
+    if e.call.op is not None or kind(wanted.dtype) not in "fc":
         return None
-    return f"{e.where(e.wrong[rank])}: the sign of zero is lost: moved data must keep their bits"
-
-
-def payload(e: Evidence, rank: int) -> str | None:
-    """NaNs that have become other NaNs on the way."""
-    wanted, got = (x[e.wrong[rank]] for x in (e.wanted(rank), e.got(rank)))
-    if kind(wanted.dtype) not in "fc" or not ((wanted != wanted) & (got != got)).all():
+    nan = is_nan(wanted)
+    if not ((wanted == got) | (nan & is_nan(got))).all():
         return None
+    lost = ["the sign of zero"] if not nan.all() else []
+    lost += ["the payload of NaNs"] if nan.any() else []
     return (
-        f"{e.where(e.wrong[rank])}: NaNs with other bits: their payload is lost, so the data "
-        "were moved as numbers, not as bytes"
+        f"{e.where(e.wrong[rank])}: {' and '.join(lost)} lost: the data were moved as numbers, not "
+        "as bits"
     )
 
 
@@ -76,5 +74,5 @@ def _same_bits(e: Evidence, rank: int, other: Array) -> bool:
 
 
 FORMS: Sequence[Callable[[Evidence, int], str | None]] = (
-    byte_order, swapped_parts, sign_of_zero, payload, not_a_bool,
+    byte_order, swapped_parts, other_bits, not_a_bool,
 )  # fmt: skip

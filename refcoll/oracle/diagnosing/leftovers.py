@@ -10,7 +10,8 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.guarded import poison, poisoned
-from refcoll.oracle.truth import merged, merging
+from refcoll.oracle.merging import merged, merging
+from refcoll.words import ranked
 
 
 def unwritten(e: Evidence, rank: int) -> str | None:
@@ -36,11 +37,15 @@ def _partly(e: Evidence, rank: int, places: Array) -> bool:
 def zeros(e: Evidence, rank: int) -> str | None:
     """Nothing but zeros, where that is wrong."""
     places = e.wrong[rank]
-    if len(places) < 2 or e.probe in ("tiny", "special"):
+    if len(places) < 2 or e.probe in ("tiny", "special") or _is_truth(e):
         return None
     if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).all():
         return None
     return f"zeros in {e.where(places)}{_tail(e, rank)}"
+
+
+def _is_truth(e: Evidence) -> bool:
+    return str(e.call.op).startswith("logical") or e.call.dtype == "bool"
 
 
 def _tail(e: Evidence, rank: int) -> str:
@@ -70,10 +75,9 @@ def stale_inputs(e: Evidence, rank: int) -> str | None:
         mixed = now.copy()
         mixed[old] = then[old]
         if e.equal(rank, merged(str(e.call.op), mixed)):
-            named = ", ".join(map(str, old))
-            return (
-                f"{e.where(e.wrong[rank])}: the input of rank {named} is that of the previous call"
-            )
+            said = "inputs of {} are those" if len(old) > 1 else "input of {} is that"
+            who = said.format(ranked(old))
+            return f"{e.where(e.wrong[rank])}: the {who} of the previous call"
     return None
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from refcoll.operators import Array, kind
+from refcoll.oracle.bounds import roundings
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.truth import ignoring_nan, merged, roundings
+from refcoll.oracle.floats import real_parts
+from refcoll.oracle.merging import ignoring_nan, is_nan, merged
 from refcoll.testing.values import MERGES
 from refcoll.words import ranked
 
@@ -31,9 +33,9 @@ def scaled(e: Evidence, rank: int) -> str | None:
 
 
 def _is_rounding(off: float, got: Array) -> bool:
-    """Whether so little is a few roundings in the dtype."""
-    dtype = got.real.dtype
-    return kind(dtype) == "f" and abs(off) < roundings(dtype, 4)
+    """Whether so little is a few roundings in the dtype; ratios themselves are doubles."""
+    dtype = got.real.dtype if kind(got.dtype) in "fc" else np.dtype(np.float64)
+    return abs(off) < roundings(dtype, 4)
 
 
 def _ratio(got: Array, wanted: Array) -> float | None:
@@ -151,8 +153,12 @@ _FATES = ("comes through", "is ignored", "hides other ranks' values")
 
 def infinities(e: Evidence, rank: int) -> str | None:
     """Infinities, and NaNs that come from them, that became something else."""
-    wanted, got = e.wanted(rank)[e.wrong[rank]], e.got(rank)[e.wrong[rank]]
-    if kind(wanted.dtype) != "f" or np.isfinite(wanted.astype(np.float64)).any():
+    wanted, got = (real_parts(x[e.wrong[rank]]) for x in (e.wanted(rank), e.got(rank)))
+    if kind(wanted.dtype) != "f":
+        return None
+    differ = (got != wanted) & ~(is_nan(got) & is_nan(wanted))
+    wanted, got = wanted[differ], got[differ]
+    if np.isfinite(wanted.astype(np.float64)).any():
         return None
     shown = sorted({repr(float(each)) for each in got})
     what = "infinite" if np.isinf(wanted.astype(np.float64)).any() else "infinity minus infinity"

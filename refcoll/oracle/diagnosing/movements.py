@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from refcoll.operators import Array
+from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.diagnosing.places import CUTS
+from refcoll.oracle.floats import ordinals
 
 
 def other_piece(e: Evidence, rank: int) -> str | None:
@@ -105,21 +106,36 @@ def permuted(e: Evidence, rank: int) -> str | None:
     for said, other in _permutations(e.wanted(rank), e.size, e.call.count):
         if e.equal(rank, other):
             return f"{e.where(e.wrong[rank])}: {said}"
+    if e.call.collective in ("reduce_scatter", "scatter"):
+        whole, mine = _whole(e), slice(rank * e.call.count, (rank + 1) * e.call.count)
+        for said, other in _permutations(whole, e.size, e.call.count):
+            if e.equal(rank, other[mine]):
+                return f"{e.where(e.wrong[rank])}: the whole vector is {said}"
     return None
+
+
+def _whole(e: Evidence) -> Array:
+    """All ranks' pieces, one after the other."""
+    return np.concatenate([right.wanted for right in e.truths if right is not None])
 
 
 def _permutations(wanted: Array, size: int, count: int) -> Iterator[tuple[str, Array]]:
     if wanted.size < 2:
         return
-    yield "the elements in reverse order", wanted[::-1]
+    yield "in reverse order", wanted[::-1]
     if wanted.size == size * count:
-        yield "each block's elements in reverse order", wanted.reshape(size, -1)[:, ::-1].ravel()
+        yield "block by block in reverse order", wanted.reshape(size, -1)[:, ::-1].ravel()
     for by in range(1, min(4, wanted.size)):
         yield f"shifted: element i holds element i + {by}", np.roll(wanted, -by)
         yield f"shifted: element i holds element i - {by}", np.roll(wanted, by)
-    for rows in (2, 3, 4, 5, 7, 8):
+    yield "in halves that have changed places", np.roll(wanted, -(wanted.size // 2))
+    for rows in {2, 3, 4, 5, 7, 8, size}:
         if wanted.size % rows == 0 and wanted.size > rows:
             yield f"in storage order of a {rows}-row transpose", wanted.reshape(rows, -1).T.ravel()
+            yield (
+                f"in storage order of a {rows}-column transpose",
+                wanted.reshape(-1, rows).T.ravel(),
+            )
 
 
 def shifted_over_the_end(e: Evidence, rank: int) -> str | None:
@@ -139,20 +155,41 @@ def _bits(values: Array) -> bytes:
 
 def elsewhere(e: Evidence, rank: int) -> str | None:
     """Right values of other places of the whole vector, each of which occurs once there."""
-    pieces = [right.wanted for right in e.truths if right is not None]
     many = e.call.collective in ("reduce_scatter", "scatter")
-    whole = np.concatenate(pieces) if many else e.wanted(rank)
+    whole = _whole(e) if many else e.wanted(rank)
     values, firsts = np.unique(whole, return_index=True)
     if len(values) < 8 or len(values) < 0.9 * whole.size:
         return None
+    if _density(values) ** len(e.wrong[rank]) > _CHANCE:
+        return None
     at = {value.tobytes(): int(first) for value, first in zip(values, firsts, strict=True)}
     places = e.wrong[rank]
+    if not many:  # right ones need not be rounded as the exact result is
+        right = np.setdiff1d(np.arange(whole.size), places)
+        at.update({e.got(rank)[place].tobytes(): int(place) for place in right})
     found = [at.get(value.tobytes()) for value in e.got(rank)[places]]
     if None in found:
         return None
     own = rank * e.call.count if many else 0
     said = [f"{own + place} holds {f}" for place, f in zip(places[:4], found[:4], strict=True)]
     return f"{e.where(places)}: right values of other elements: {', '.join(said)}, ..."
+
+
+_CHANCE = 1e-3
+"""That all wrong values are right ones of other elements by chance may be no more likely."""
+
+
+def _density(values: Array) -> float:
+    """Of all numbers from the least to the greatest of these, how many are among them."""
+    if kind(values.dtype) == "i":
+        return len(values) / (int(values[-1]) - int(values[0]) + 1)
+    if kind(values.dtype) != "f" or not np.isfinite(values.astype(np.float64)).all():
+        return 0.0  # of so many numbers no few ones occur by chance
+    ends = values[[0, -1]]
+    numbers = int(np.ptp(ordinals(ends))) + 1
+    if (values == np.rint(values)).all():
+        numbers = min(numbers, int(np.ptp(ends.astype(np.float64))) + 1)
+    return len(values) / numbers
 
 
 MOVEMENTS: Sequence[Callable[[Evidence, int], str | None]] = (

@@ -14,23 +14,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from refcoll.chunks import balanced
+from refcoll.operators import Array
 from refcoll.words import spans
 
 Bounds = Sequence[int]
 
 
-def where(places: Sequence[int], total: int, size: int) -> str:
-    """As in "elements 99-130 (chunk 3 of 4, as in a ring)", of ``total`` elements."""
-    listed = [int(each) for each in places]
+def where(places: Sequence[int] | Array, total: int, size: int) -> str:
+    """As in "elements 99-130 (chunk 3 of 4, as in a ring)", of ``total`` elements, in order."""
+    listed = np.asarray(places)
     if len(listed) == total:
         return f"all {total} elements" if total > 1 else "the one element"
-    said = f"element{'s' if len(listed) > 1 else ''} {spans(listed, 4)}"
+    said = f"element{'s' if len(listed) > 1 else ''} {_spans(listed)}"
     chunk = _chunk(listed, total, size)
     return f"{said} ({chunk})" if chunk else said
 
 
-def _chunk(places: Sequence[int], total: int, size: int) -> str | None:
+def _spans(places: Array, most: int = 4) -> str:
+    """Of many only the first, so that long vectors take no time."""
+    breaks = np.flatnonzero(np.diff(places) != 1) + 1
+    few = places[: breaks[most]] if len(breaks) > most else places
+    return spans([int(each) for each in few], most)
+
+
+def _chunk(places: Array, total: int, size: int) -> str | None:
     """Of all layouts in which these are whole chunks, in that with the fewest of them."""
     found: list[tuple[int, str]] = []
     for name, bounds in _layouts(total, size):
@@ -87,14 +97,10 @@ def _full(indices: Sequence[int], bounds: Bounds) -> bool:
     return any(bounds[index + 1] - bounds[index] >= longest - 1 for index in indices)
 
 
-def _whole(places: Sequence[int], bounds: Bounds) -> list[int] | None:
-    """The chunks that the places are, if they are whole ones."""
-    wrong, found = set(places), []
-    for index, (first, end) in enumerate(pairwise(bounds)):
-        inside = len(wrong.intersection(range(first, end))) if first < end else 0
-        if inside == 0:
-            continue
-        if inside < end - first:
-            return None
-        found.append(index)
-    return found
+def _whole(places: Array, bounds: Bounds) -> list[int] | None:
+    """The chunks that the places, in order, are, if they are whole ones."""
+    lengths = np.diff(bounds)
+    inside = np.diff(np.searchsorted(places, bounds))
+    if ((inside != 0) & (inside != lengths)).any():
+        return None
+    return [int(index) for index in np.flatnonzero(inside)]

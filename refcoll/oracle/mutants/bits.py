@@ -117,10 +117,10 @@ class OrderByAlignment(_GathersAll):
 
 
 class ScatterOrderOfArrival(Faulty):
-    """Reduce-scatter goes around the ring the other way in every other call."""
+    """Reduce-scatter goes around the ring another way in every third call."""
 
     shows_at = ShowsAt("reduce_scatter", size=3, dtypes=FLOATS, operators=("sum",))
-    says = "other bits"
+    says = "other bits the next time but one"
 
     def __init__(self, comm: Communicator) -> None:
         super().__init__(comm)

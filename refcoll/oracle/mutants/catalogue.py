@@ -8,22 +8,28 @@ from refcoll.oracle.mutants import (
     aliasing,
     averages,
     bits,
+    complexes,
     contributions,
     ending,
     guards,
+    late,
     layout,
     mapping,
     memory,
+    nans,
     operations,
     partition,
     precision,
+    rounding,
+    thresholds,
+    views,
     widths,
 )
 from refcoll.oracle.mutants.mutant import Mutant
 
 _CLASSES = (
-    partition, mapping, contributions, aliasing, guards, widths, averages, operations, precision,
-    layout, memory, bits, ending,
+    partition, mapping, contributions, aliasing, guards, widths, thresholds, averages, operations,
+    nans, precision, complexes, rounding, layout, views, memory, late, bits, ending,
 )  # fmt: skip
 
 MUTANTS: Sequence[Mutant] = tuple(mutant for each in _CLASSES for mutant in each.MUTANTS)

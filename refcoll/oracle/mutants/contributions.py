@@ -52,7 +52,7 @@ class CopiesInSecondSegment(Faulty):
     """Long vectors are piped in segments of 512; from the second on the last step of the ring
     copies where it should merge."""
 
-    shows_at, says = ShowsAt("all_reduce", counts="more than 512"), "missing"
+    shows_at, says = ShowsAt("all_reduce", counts="more than 512", beyond=2048), "missing"
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:
         for first in range(0, max(x.size, 1), 512):
@@ -82,7 +82,7 @@ class VectorRemainder(Faulty):
 class RetriedMessage(Faulty):
     """A message of more than 1 KiB is sent again, and merged again."""
 
-    shows_at, says = ShowsAt("reduce", counts="more than 256"), "rank.* twice"
+    shows_at, says = ShowsAt("reduce", counts="more than 256", beyond=1024), "rank.* twice"
 
     def merge(self, op: str, left: Array, right: Array) -> None:
         super().merge(op, left, right)

@@ -72,7 +72,44 @@ class GatherWritesBehind(Faulty):
         padded(out, 1)[-1:] = values[-1:]
 
 
+class ChunkBehindTheEnd(Faulty):
+    """The number of the last chunk that is stored is not taken modulo N."""
+
+    shows_at, says = ShowsAt("all_reduce"), r"wrote up to 132 bytes \(33 elements\) behind the end"
+
+    def store(self, values: Array, out: Array) -> None:
+        super().store(values, out)
+        last = self.chunks(values)[-1]
+        if out.flags.c_contiguous:
+            padded(out, last.size)[out.size :] = last
+
+
+class BlockAheadOfTheStart(Faulty):
+    """The number of the first block that is stored, rank - 1, is not taken modulo N."""
+
+    shows_at = ShowsAt("all_gather")
+    says = r"^rank 0: wrote up to 52[1-4] bytes \(131 elements\) ahead of the start"
+
+    def store(self, values: Array, out: Array) -> None:
+        super().store(values, out)
+        block = self.chunks(values)[-1]
+        if self.rank == 0 and out.flags.c_contiguous:
+            padded(out, 0, block.size)[: block.size] = block
+
+
+class PageBehindTheEnd(Faulty):
+    """Memory is cleared by whole pages before it is used, and one too many."""
+
+    shows_at, says = ShowsAt("scan"), r"wrote up to 4096 bytes \(1024 elements\) behind the end"
+
+    def store(self, values: Array, out: Array) -> None:
+        super().store(values, out)
+        if out.flags.c_contiguous:
+            padded(out, 4096 // out.itemsize)[out.size :] = 0
+
+
 MUTANTS = mutants(
     "guards", WritesWholeVectors, WritesFromAlignedAddress, CopiesTooMuchAlone,
-    LastElementNotStored, ReadsPastTheEnd, GatherWritesBehind,
+    LastElementNotStored, ReadsPastTheEnd, GatherWritesBehind, ChunkBehindTheEnd,
+    BlockAheadOfTheStart, PageBehindTheEnd,
 )  # fmt: skip

@@ -87,7 +87,10 @@ class Reversed(Faulty):
 class TransposedPieces(Faulty):
     """Takes the vector for a matrix in the other order, before it scatters."""
 
-    shows_at, says = ShowsAt("reduce_scatter", counts="2 and more"), "element.*r"
+    shows_at, says = (
+        ShowsAt("reduce_scatter", counts="2 and more"),
+        "whole vector is in storage order of a 4-column transpose",
+    )
 
     def load(self, x: Array, out: Array | None) -> Array:
         return x.reshape(-1, self.size).T.ravel().copy()

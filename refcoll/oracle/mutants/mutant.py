@@ -11,6 +11,7 @@ from refcoll.communicator import Communicator
 from refcoll.oracle.calls import Call, calls
 from refcoll.oracle.implementation import Factory, Implementation
 from refcoll.oracle.mutants.sound import Sound
+from refcoll.testing.values import dtype_named
 
 USUAL = ("float32", "int32")
 
@@ -27,6 +28,10 @@ class ShowsAt:
     dtypes: Sequence[str] = USUAL
     operators: Sequence[str] | None = None
     hangs: bool = False
+    beyond: int = 0
+    """Bytes, of elements that are counted, up to which it is right: such calls are left out."""
+    layout: str | None = None
+    """The only one in which it shows; None for any."""
 
     @property
     def timeout(self) -> float:
@@ -35,7 +40,10 @@ class ShowsAt:
 
     def calls(self) -> Iterator[Call]:
         """The calls of the usual list that it is worth being judged by."""
-        return calls(self.size, [self.collective], self.dtypes, self.operators)
+        for call in calls(self.size, [self.collective], self.dtypes, self.operators):
+            nbytes = call.count * dtype_named(call.dtype).itemsize
+            if nbytes >= self.beyond and self.layout in (None, call.layout):
+                yield call
 
 
 class Faulty(Sound):
@@ -89,7 +97,7 @@ class _Only:
     """One method of an object; what it calls itself may be any of the others."""
 
     def __init__(self, made: Implementation, collective: str) -> None:
-        self.name = made.name
+        self.name, self.layouts = made.name, made.layouts
         setattr(self, collective, getattr(made, collective))
 
 

@@ -99,7 +99,7 @@ class BroadcastBySum(Faulty):
     """Broadcast adds the root's values to zeros: -0.0 becomes 0.0."""
 
     shows_at = ShowsAt("broadcast", dtypes=("float16", "float32"), counts="with a -0.0")
-    says = r"sign of zero|-0\.0"
+    says = "the sign of zero lost"
 
     def broadcast(self, x: Array | None, out: Array, root: int) -> None:
         super().broadcast(x, out, root)
@@ -112,7 +112,7 @@ class PayloadLost(Faulty):
     """Gathered floats pass through a register as numbers: a NaN keeps no payload."""
 
     shows_at = ShowsAt("all_gather", dtypes=("float16", "float32"), counts="with a NaN")
-    says = "NaN.*payload"
+    says = "the payload of NaNs lost"
 
     def store(self, values: Array, out: Array) -> None:
         out[:] = values

@@ -19,11 +19,14 @@ import numpy as np
 
 from refcoll.communicator import Communicator
 from refcoll.operators import Array, operator
+from refcoll.oracle.calls import MISALIGNED, STRIDED
 from refcoll.oracle.mutants.wire import Wire
 
 
 class Sound:
     """One rank's end; the methods of ``implementation``, and what they are made of."""
+
+    layouts = (STRIDED, MISALIGNED)
 
     def __init__(self, comm: Communicator) -> None:
         self.rank, self.size = comm.rank, comm.size

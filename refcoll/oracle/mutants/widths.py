@@ -25,7 +25,7 @@ class NarrowOffsets(Faulty):
     (open-mpi/ompi#10094, with 2^31)."""
 
     shows_at, says = (
-        ShowsAt("gather", counts="N count > 1023"),
+        ShowsAt("gather", counts="N count > 1023", beyond=1024),
         "block.*not written|not written.*block",
     )
 
@@ -42,7 +42,7 @@ class NarrowOffsets(Faulty):
 class NarrowCount(Faulty):
     """The count passes through a narrow integer: the rest is never merged."""
 
-    shows_at, says = ShowsAt("all_reduce", counts="more than 1023"), "tail|not written"
+    shows_at, says = ShowsAt("all_reduce", counts="more than 1023", beyond=4092), "tail|not written"
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:
         count = max(0, narrow(x.size))
@@ -87,7 +87,7 @@ class TotalForBlock(Faulty):
 class SixteenBitIndex(Faulty):
     """Elements are numbered in a narrow unsigned integer: later ones overwrite the first."""
 
-    shows_at = ShowsAt("reduce_scatter", counts="more than 1024")
+    shows_at = ShowsAt("reduce_scatter", counts="more than 1024", beyond=4096)
     says = "element 1024 not written"
 
     def store(self, values: Array, out: Array) -> None:

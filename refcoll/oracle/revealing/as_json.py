@@ -44,11 +44,17 @@ def _at_size(at: AtSize) -> dict[str, Any]:
         "depends_on_rank": at.by_rank,
         "names": [
             {
-                "name": each.said, "how": each.how, "also_known_as": dict(each.also_known_as),
-                "relabelled": list(each.relabelled) if each.relabelled else None,
+                "name": each.said, "how": each.how, "in_words": each.words,
+                "relabelled": _listed(each.agreement.relabelled),
+                "turned": _listed(each.agreement.turned),
+                "adds_alike": dict(each.adds_alike),
             }
             for each in at.names
         ],
         "precision": at.arithmetic,
         "prediction": asdict(at.prediction),
     }  # fmt: skip
+
+
+def _listed(order: tuple[int, ...] | None) -> list[int] | None:
+    return None if order is None else list(order)

@@ -16,6 +16,8 @@ from typing import Any
 from refcoll.algorithms.declaration import Algorithm
 from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
+from refcoll.oracle.familiar import FAMILIAR
+from refcoll.oracle.revealing.elsewhere import ADDS_ALIKE
 from refcoll.oracle.revealing.trees import Tree, of_expression
 from refcoll.programs import Program
 from refcoll.registry import algorithms, program
@@ -31,7 +33,10 @@ class Candidate:
     made: Program
     spread: bool
     """Whether its chunks, or its root's, end up on all ranks."""
-    also_known_as: Mapping[str, str]
+    familiarity: int
+    """The less, the better known."""
+    adds_alike: Mapping[str, str]
+    """By library, its names for what adds so."""
 
 
 _FOLLOWED = {"reduce_scatter": "then any all-gather", "reduce": "then a broadcast"}
@@ -53,8 +58,17 @@ def _of(collective: str, size: int, root: int, then: str | None) -> Iterator[Can
             base = each.name if then is None else f"{collective} {each.name}, {then}"
             for options, said in _options(each, size):
                 made = program(collective, each.name, size, root=root, **options)
-                known = each.also_known_as if then is None else {}
-                yield Candidate(base, said, made, then is not None, known)
+                known = {} if then else ADDS_ALIKE.get((collective, each.name), {})
+                yield Candidate(
+                    base, said, made, bool(then), _familiarity(collective, each.name, then), known
+                )
+
+
+def _familiarity(collective: str, name: str, then: str | None) -> int:
+    """Everybody's algorithms, others, everybody's put together, others put together."""
+    known = FAMILIAR[collective]
+    place = known.index(name) if name in known else len(known)
+    return place + (100 if then else 0)
 
 
 def _options(algorithm: Algorithm, size: int) -> Iterator[tuple[dict[str, Any], str]]:

@@ -1,27 +1,22 @@
-"""Which algorithms of refcoll's library add in an order that was revealed."""
+"""Which algorithms of refcoll's library add in an order that was revealed, the plainest first.
+
+Several often do.  In front stands the one of which the fewest ranks do another one's part; of
+such the best known; of such the one that agrees best.  So a ring that starts at another rank, or
+runs the other way, comes before an algorithm that few know and that happens to have the same
+order on so many ranks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
+from refcoll.oracle.revealing.agreeing import AS_IT_IS, Agreement, How, agreement
 from refcoll.oracle.revealing.candidates import Candidate, candidates, laid
-from refcoll.oracle.revealing.orders import Orders, sequence
-from refcoll.oracle.revealing.relabelling import relabelling
-
-T = TypeVar("T")
-HOW = (
-    "exactly",
-    "in chunks cut elsewhere",
-    "with ranks relabelled",
-    "with ranks relabelled and chunks turned",
-    "in chunks that lie otherwise",
-)
-"""Kinds of agreement, the best first: the same tree in every element; the same trees one after
-another; the same one after another, when one permutation has renamed the ranks of all; and when,
-besides, the chunks start elsewhere or go backwards, as in a ring that runs the other way; the
-same trees, in whatever elements."""
+from refcoll.oracle.revealing.orders import Orders
+from refcoll.oracle.revealing.trees import Tree
+from refcoll.oracle.revealing.wording import in_short, in_words
 
 
 @dataclass(frozen=True)
@@ -30,62 +25,63 @@ class Name:
 
     said: str
     """Its name, with the options with which it agrees."""
-    how: str
-    """Of ``HOW``."""
-    relabelled: tuple[int, ...] | None = None
-    """relabelled[r] is the rank that does what the algorithm has r do."""
-    also_known_as: Mapping[str, str] = field(default_factory=dict)
-    """By library."""
+    agreement: Agreement
+    first: Tree
+    """Its own, of the first element that it has."""
+    adds_alike: Mapping[str, str] = field(default_factory=dict)
+    """By library, its names for what adds so; only where the algorithm agrees as it is."""
+
+    @property
+    def how(self) -> How:
+        """In which way it agrees."""
+        return self.agreement.how
+
+    @property
+    def short(self) -> str:
+        """With how it agrees, unless it does exactly."""
+        return in_short(self.said.partition(" (")[0], self.agreement)
+
+    @property
+    def words(self) -> str:
+        """How it agrees, at length."""
+        return in_words(self.agreement, self.first)
 
 
 def names(collective: str, size: int, root: int, count: int, found: Orders) -> list[Name]:
-    """All that agree, the best first; ``count`` as ``Call`` has it."""
-    agreeing: dict[tuple[Any, ...], list[Candidate]] = {}
-    for candidate in candidates(collective, size, root):
-        how, order = _agreement(candidate, count, found)
-        if how is not None:
-            agreeing.setdefault((HOW.index(how), candidate.base, order), []).append(candidate)
+    """All that agree, the plainest first; ``count`` as ``Call`` has it."""
+    tried = candidates(collective, size, root)
+    options = Counter(each.base for each in tried)
+    agreeing: dict[tuple[str, Agreement], list[Candidate]] = {}
+    for candidate in tried:
+        placed = {rank: laid(candidate, rank, count) for rank in found}
+        if (how := agreement(placed, found)) is not None:
+            agreeing.setdefault((candidate.base, how), []).append(candidate)
+    ordered = sorted(agreeing.items(), key=lambda item: _plainness(item[0][1], item[1][0]))
     return [
-        Name(_titled(those), HOW[how], order, those[0].also_known_as)
-        for (how, _, order), those in sorted(agreeing.items(), key=lambda item: item[0][0])
+        _name(those, how, _titled(those, options[base]), _first(those[0], count, found))
+        for (base, how), those in ordered
     ]
 
 
-def _titled(those: Sequence[Candidate]) -> str:
+def _name(those: Sequence[Candidate], how: Agreement, said: str, first: Tree) -> Name:
+    return Name(said, how, first, those[0].adds_alike if how.how in AS_IT_IS else {})
+
+
+def _plainness(how: Agreement, of: Candidate) -> tuple[bool, int, int, int]:
+    """Less is plainer."""
+    best_first = list(How).index(how.how)
+    return how.how is How.ANYWHERE, how.moved, of.familiarity, best_first
+
+
+def _titled(those: Sequence[Candidate], tried: int) -> str:
+    """With the options that agree, if not all do that were tried."""
     options = [each.options for each in those if each.options]
-    return those[0].base + (f" ({'; '.join(options)})" if options else "")
+    if not options:
+        return those[0].base
+    what = options[0].partition("=")[0] if "=" in options[0] else "nodes"
+    alike = f"any {what}" if len(options) == tried > 1 else "; ".join(options)
+    return f"{those[0].base} ({alike})"
 
 
-def _agreement(
-    candidate: Candidate, count: int, found: Orders
-) -> tuple[str | None, tuple[int, ...] | None]:
-    wanted = {rank: [(e.start, e.stop, e.tree) for e in each] for rank, each in found.items()}
-    placed = {rank: laid(candidate, rank, count) for rank in found}
-    if placed == wanted:
-        return HOW[0], None
-    theirs = {rank: [tree for _, _, tree in each] for rank, each in placed.items()}
-    ours = {rank: sequence(each) for rank, each in found.items()}
-    if theirs == ours:
-        return HOW[1], None
-    one, other = _once(theirs), _once(ours)
-    if order := relabelling(one, other):
-        return HOW[2], order
-    order = next(filter(None, (relabelling(turned, other) for turned in _turns(one))), None)
-    if order:
-        return HOW[3], order
-    sets = [{rank: set(each) for rank, each in trees.items()} for trees in (theirs, ours)]
-    return (HOW[4], None) if sets[0] == sets[1] else (None, None)
-
-
-def _once(trees: Mapping[int, Sequence[T]]) -> Sequence[T]:
-    """One rank's, where all have the same; else all, one after another."""
-    first, *others = trees.values()
-    if all(each == first for each in others):
-        return first
-    return [tree for each in trees.values() for tree in each]
-
-
-def _turns(trees: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Starting elsewhere, and backwards."""
-    for way in (trees, trees[::-1]):
-        yield from ([*way[k:], *way[:k]] for k in range(len(way)))
+def _first(candidate: Candidate, count: int, found: Orders) -> Tree:
+    return next(tree for rank in found for _, _, tree in laid(candidate, rank, count))

@@ -4,13 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from operator import ne
 
-from refcoll.oracle.revealing.trees import Tree, shape, together
+from refcoll.oracle.revealing.trees import Tree, leaf, node, shape, together
 
 _MOST = 200_000
 """Steps after which the search gives up: then none is known."""
 Meetings = dict[tuple[int, int], tuple[int, ...]]
 """For i < j, in each tree, how many ranks are in the smallest subtree that holds both."""
+Kinds = dict[int, Counter[tuple[int, ...]]]
+"""How a rank meets all others, whoever they are."""
+
+
+def renamed(trees: Sequence[Tree], order: Sequence[int]) -> list[Tree]:
+    """With rank order[r] in place of rank r."""
+    return [
+        tree.fold(lambda rank: leaf(order[rank]), lambda of, parts: node(parts, of.exact))
+        for tree in trees
+    ]
+
+
+def rotations(trees: Sequence[Tree]) -> list[tuple[int, ...]]:
+    """All ranks moved on, by one, by two, ...: of trees that hold all of them."""
+    size = _size(trees)
+    return [tuple((rank + by) % size for rank in range(size)) for by in range(1, size)]
+
+
+def reflections(trees: Sequence[Tree]) -> list[tuple[int, ...]]:
+    """All ranks in the opposite order, from any of them on."""
+    size = _size(trees)
+    return [tuple((last - rank) % size for rank in range(size)) for last in range(size)]
+
+
+def _size(trees: Sequence[Tree]) -> int:
+    """How many ranks each of them holds; none where they do not all hold the same, as in a scan."""
+    held = {tree.ranks for tree in trees}
+    return len(trees[0].ranks) if len(held) == 1 else 0
+
+
+def plainest(theirs: Sequence[Tree], ours: Sequence[Tree | None]) -> tuple[int, ...] | None:
+    """The relabelling that is said in the fewest words; None where there is none."""
+    found = relabelling(theirs, ours)
+    if found is None:
+        return None
+    short = (p for p in rotations(theirs) + reflections(theirs) if renamed(theirs, p) == ours)
+    return next(short, found)
 
 
 def relabelling(
@@ -40,7 +79,11 @@ class _Search:
         self._theirs, self._ours, self._ranks = theirs, ours, ranks
         self._left = _MOST
         kinds = [_kinds(table, ranks) for table in (theirs, ours)]
-        self._fitting = {r: [s for s in ranks if kinds[1][s] == kinds[0][r]] for r in ranks}
+        self._fitting = {r: self._alike(r, *kinds) for r in ranks}
+
+    def _alike(self, rank: int, theirs: Kinds, ours: Kinds) -> list[int]:
+        """Who may do the rank's part: itself first, so that few are moved."""
+        return sorted((s for s in self._ranks if ours[s] == theirs[rank]), key=partial(ne, rank))
 
     def found(self) -> tuple[int, ...] | None:
         return self._extended([])
@@ -69,6 +112,5 @@ def _at(table: Meetings, i: int, j: int) -> tuple[int, ...]:
     return table[min(i, j), max(i, j)]
 
 
-def _kinds(table: Meetings, ranks: Sequence[int]) -> dict[int, Counter[tuple[int, ...]]]:
-    """How a rank meets all others, whoever they are."""
+def _kinds(table: Meetings, ranks: Sequence[int]) -> Kinds:
     return {r: Counter(_at(table, r, s) for s in ranks if s != r) for r in ranks}

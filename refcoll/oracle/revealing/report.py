@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from refcoll.oracle.revealing.naming import HOW, Name
+from refcoll.oracle.revealing.naming import Name
 from refcoll.oracle.revealing.orders import Orders, Stretch
 from refcoll.oracle.revealing.prediction import Prediction
 from refcoll.oracle.revealing.reveal import AtSize, Revelation
 from refcoll.oracle.revealing.trees import drawn
-from refcoll.words import ranked, spans
+from refcoll.words import counted, ranked, spans
 
 _MOST_DRAWN = 8
 _MOST_NAMED = 6
@@ -27,11 +27,11 @@ def _how(found: Revelation) -> str:
     unstable = [each for each in found.at if each.unstable]
     if unstable:
         at = unstable[0]
-        return f"with {at.call.count} elements the order depends on {' and '.join(at.unstable)}"
+        return f"with {_many(at.call.count)} the order depends on {' and '.join(at.unstable)}"
     treeless = [each for each in found.at if _without(each)]
     if treeless:
         at = treeless[0]
-        return f"with {at.call.count} elements it adds in no fixed order: {_without(at)}"
+        return f"with {_many(at.call.count)} it adds in no fixed order: {_without(at)}"
     return "; ".join([_order(found), *_arithmetics(found), _predicted(found)])
 
 
@@ -49,24 +49,25 @@ def _order(found: Revelation) -> str:
     for start, end in zip(starts, [*(each.last for each in found.changes), None], strict=True):
         within = [each for each in found.at if end is None or each.call.count <= end]
         at = within[-1] if within else found.at[-1]
-        where = f" from {start} elements on" if end is None else f" up to {end} elements"
+        where = f" from {_many(start)} on" if end is None else f" up to {_many(end)}"
         parts.append(_named(at.names) + (where if found.changes else ""))
     return ", then ".join(parts)
 
 
 def _named(names: Sequence[Name]) -> str:
-    """The best of them, in short."""
+    """The plainest, in short, and how many of the others are no less so."""
     if not names:
         return "an order of no algorithm here"
-    best = [each for each in names if each.how == names[0].how]
-    said = " or ".join(each.said.partition(" (")[0] for each in best[:3])
-    more = f" or {len(best) - 3} more" if len(best) > 3 else ""
-    how = names[0].how
-    return f"{said}{more}{'' if how == HOW[0] else f' {how}'}"
+    others = sum(each.agreement.moved == names[0].agreement.moved for each in names[1:])
+    return f"{names[0].short}{f' (or {others} more)' if others else ''}"
 
 
 def _arithmetics(found: Revelation) -> list[str]:
     return list(dict.fromkeys(each.arithmetic for each in found.at))
+
+
+def _many(count: int) -> str:
+    return counted(count, "element")
 
 
 def _predicted(found: Revelation) -> str:
@@ -85,7 +86,7 @@ def told(found: Revelation) -> Iterator[str]:
         yield f"the order changes between {change.last} and {change.last + 1} elements"
     for at in found.at:
         yield ""
-        yield f"{at.call.count} elements ({at.calls} calls)"
+        yield f"{_many(at.call.count)} ({at.calls} calls)"
         yield from _trees(at, shown)
         yield from (f"  {line}" for line in _facts(at, found.size))
 
@@ -108,8 +109,8 @@ def _trees(at: AtSize, shown: list[Orders]) -> Iterator[str]:
 
 
 def _stretch(each: Stretch, drawn_already: dict[Any, str]) -> Iterator[str]:
-    many = "element" if each.stop == each.start + 1 else "elements"
-    where = f"{many} {spans(range(each.start, each.stop))}"
+    noun = "element" if each.stop == each.start + 1 else "elements"
+    where = f"{noun} {spans(range(each.start, each.stop))}"
     if each.tree is None:
         yield f"{where}: no tree: {each.said}"
     elif each.tree in drawn_already:
@@ -136,23 +137,21 @@ def _facts(at: AtSize, size: int) -> Iterator[str]:
 
 
 def _all_named(names: Sequence[Name]) -> Iterator[str]:
-    """Those that agree as they are; the others only if there are none."""
-    chosen = [each for each in names if each.how in HOW[:2]] or list(names)
-    if not chosen:
-        yield "names: no algorithm here adds in this order"
-    for each in chosen[:_MOST_NAMED]:
-        yield f"name: {each.said}, {each.how}{_relabelled(each)}{_known(each)}"
-    if len(names) > len(chosen[:_MOST_NAMED]):
-        yield f"and {len(names) - len(chosen[:_MOST_NAMED])} more, some with ranks relabelled"
+    """The plainest, and some of the others."""
+    if not names:
+        yield "name: an order of no algorithm here"
+    for each in names[:1]:
+        yield f"name: {_at_length(each)}"
+    if names[1:]:
+        yield "also consistent:"
+    yield from (f"  {_at_length(each)}" for each in names[1:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        yield f"  and {len(names) - _MOST_NAMED} more"
 
 
-def _relabelled(name: Name) -> str:
-    return f": ranks {', '.join(map(str, name.relabelled))}" if name.relabelled else ""
-
-
-def _known(name: Name) -> str:
-    known = "; ".join(f"{library}: {other}" for library, other in name.also_known_as.items())
-    return f" [{known}]" if known else ""
+def _at_length(name: Name) -> str:
+    known = "; ".join(f"{library}: {other}" for library, other in name.adds_alike.items())
+    return f"{name.said}, {name.words}{f' [{known}]' if known else ''}"
 
 
 def said(held: Prediction) -> str:

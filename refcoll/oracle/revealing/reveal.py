@@ -30,6 +30,7 @@ from refcoll.oracle.revealing.orders import (
 )
 from refcoll.oracle.revealing.precision import widths
 from refcoll.oracle.revealing.prediction import Prediction, best, tried
+from refcoll.words import counted
 
 COLLECTIVES = ("all_reduce", "reduce", "reduce_scatter", "scan", "exscan")
 SIZES = (1, 7, 1024, 65_536)
@@ -119,7 +120,7 @@ def reveal(
     require(size, call, counts)
     at = []
     for count in sorted(set(counts)):
-        progress(f"{count} elements")
+        progress(counted(count, "element"))
         at.append(_at_size(ask, size, replace(call, count=count), seed))
     changes = []
     for one, other in pairwise(at):
@@ -172,9 +173,9 @@ def _unstable(ask: Ask, call: Call, size: int, first: dict[int, Counts]) -> tupl
     moved = differing(first, tables(ask, call, size, shift=1))
     swapped = differing(first, tables(ask, call, size, swapped=True))
     if again:
-        return (f"the run (in {again} elements)",)  # then nothing else can be told
+        return (f"the run (in {counted(again, 'element')})",)  # then nothing else can be told
     said = {"the address of the buffers": moved, "the values": swapped}
-    return tuple(f"{what} (in {many} elements)" for what, many in said.items() if many)
+    return tuple(f"{what} (in {counted(many, 'element')})" for what, many in said.items() if many)
 
 
 def _change(ask: Ask, size: int, one: AtSize, other: AtSize) -> Change:

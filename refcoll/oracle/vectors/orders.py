@@ -11,18 +11,10 @@ import numpy as np
 from refcoll.interpreters.check import check
 from refcoll.interpreters.simulate import simulate
 from refcoll.operators import Array
+from refcoll.oracle.familiar import FAMILIAR
 from refcoll.oracle.vectors.cases import Case
 from refcoll.programs import Program
 from refcoll.registry import program
-
-NAMED: Mapping[str, Sequence[str]] = {
-    "all_reduce": ("ring", "recursive_doubling", "rabenseifner", "binomial", "linear"),
-    "reduce_scatter": ("ring", "recursive_halving", "pairwise"),
-    "reduce": ("binomial", "linear", "chain", "binary_tree"),
-    "scan": ("linear", "recursive_doubling"),
-    "exscan": ("linear", "recursive_doubling"),
-}
-"""Algorithms that everybody has, by refcoll's names; for the first rank as root."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ def orders(collective: str, size: int) -> tuple[Order, ...]:
     """Those of the collective on so many ranks, ranks that have the same together."""
     return tuple(
         Order(name, ranks, said)
-        for name in NAMED.get(collective, ())
+        for name in FAMILIAR.get(collective, ())
         for said, ranks in _alike(program(collective, name, size)).items()
     )
 
@@ -70,7 +62,7 @@ def in_known_orders(case: Case) -> Iterator[InOrder]:
     call = case.call
     if case.compare != "interval" or call.op != "sum" or call.root:
         return
-    for name in NAMED[call.collective]:
+    for name in FAMILIAR[call.collective]:
         made = program(call.collective, name, case.size)
         results = simulate(made, [np.asarray(x) for x in case.inputs])
         for order in orders(call.collective, case.size):

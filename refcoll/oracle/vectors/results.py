@@ -9,7 +9,8 @@ from functools import reduce
 import numpy as np
 
 from refcoll.operators import Array, kind
-from refcoll.oracle.truth import ignoring_nan, merged, truth
+from refcoll.oracle.merging import ignoring_nan, merged
+from refcoll.oracle.truth import truth
 from refcoll.oracle.vectors.cases import Case
 from refcoll.oracle.vectors.encoding import array_of
 from refcoll.oracle.vectors.expected import Interval, intervals

@@ -1,14 +1,12 @@
-"""The same vectors as words and lines, for a reader in C that has no JSON parser.
+"""The same vectors as words and lines, for readers without a JSON parser: a file for each rank.
 
-    refcoll-vectors 1 COLLECTIVE RANKS VECTORS
-    vector ID OPERATOR DTYPE COUNT ROOT IN_PLACE COMPARE FLAG,FLAG
-    input RANK LENGTH WORD ...                    one line for each rank
-    results GROUPS
-    result FIRST LAST LENGTH ROWS                 for ranks FIRST to LAST
-    row WORD ...                                  ROWS lines of them
+    refcoll-vectors 1 COLLECTIVE RANKS RANK VECTORS
+    vector ID OPERATOR DTYPE COUNT ROOT IN_PLACE FLAG,FLAG
+    input LENGTH WORD ...                         what the rank passes
+    low LENGTH WORD ...                           the least that it may get
+    high LENGTH WORD ...                          the greatest
 
-Words are separated by blanks.  A complex element is two words, a matrix four.  Rows are the
-right result; or the low and the high end; or the results with NaNs propagated and ignored.
+docs/vectors.md says what the words mean, and what of JSON is left out.
 """
 
 from __future__ import annotations
@@ -16,47 +14,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from refcoll.oracle.vectors.encoding import STRING
 from refcoll.oracle.vectors.records import Record
 
 
-def text(collective: str, ranks: int, records: Sequence[Record]) -> str:
+def text(collective: str, ranks: int, rank: int, records: Sequence[Record]) -> str:
     """One file."""
-    lines = [f"refcoll-vectors 1 {collective} {ranks} {len(records)}"]
-    for record in records:
-        lines += _lines(record)
+    kept = [each for each in records if told(each)]
+    lines = [f"refcoll-vectors 1 {collective} {ranks} {rank} {len(kept)}"]
+    for record in kept:
+        lines += _lines(record, rank)
     return "\n".join(lines) + "\n"
 
 
-def _lines(record: Record) -> Iterator[str]:
-    flags = ",".join(record["flags"])
-    compare = record["rules"]["compare"]
+def told(record: Record) -> bool:
+    """Whether words can tell it: what is right is one number, or lies between two."""
+    return not (record["dtype"] == STRING or record["rules"]["compare"] == "either")
+
+
+def _lines(record: Record, rank: int) -> Iterator[str]:
     yield (
         f"vector {record['id']} {record['operator'] or '-'} {record['dtype']} {record['count']} "
-        f"{record['root']} {int(record['in_place'])} {compare} {flags}"
+        f"{record['root']} {int(record['in_place'])} {','.join(record['flags'])}"
     )
+    compare = record["rules"]["compare"]
     column = "bits" if compare == "bits" else "values"
-    for rank, each in enumerate(record["inputs"]):
-        yield _row(f"input {rank} {len(each[column])}", each[column])
-    yield f"results {len(record['results'])}"
-    for result in record["results"]:
-        yield from _result(result, _ROWS[compare])
+    yield _row("input", record["inputs"][rank][column])
+    result: Record = next((each for each in record["results"] if rank in each["ranks"]), {})
+    for end in ("low", "high"):
+        yield _row(end, result.get(end if compare == "interval" else column, ()))
 
 
-_ROWS = {
-    "bits": ("bits",), "equal": ("values",), "interval": ("low", "high"),
-    "either": ("values", "values_ignoring_nan"),
-}  # fmt: skip
-
-
-def _result(result: Record, columns: Sequence[str]) -> Iterator[str]:
-    first, last, length = result["ranks"][0], result["ranks"][-1], len(result[columns[0]])
-    yield f"result {first} {last} {length} {len(columns)}"
-    for column in columns:
-        yield _row("row", result[column])
-
-
-def _row(start: str, entries: Sequence[Any]) -> str:
-    words = [start]
+def _row(key: str, entries: Sequence[Any]) -> str:
+    words: list[Any] = []
     for entry in entries:
-        words += [str(part) for part in entry] if isinstance(entry, list) else [str(entry)]
-    return " ".join(words)
+        words += entry if isinstance(entry, list) else [entry]
+    return " ".join(map(str, [key, len(words), *words]))

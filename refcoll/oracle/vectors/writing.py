@@ -1,4 +1,4 @@
-"""Write vectors to a folder: a JSON file and a text file for a collective and N, and an index."""
+"""Write vectors to a folder: an index, and for a collective and N a JSON file and text by rank."""
 
 from __future__ import annotations
 
@@ -78,10 +78,12 @@ def _write(folder: Path, collective: str, size: int, seed: int) -> Record:
         "orders": [asdict(order) for order in orders(collective, size)],
     }
     (folder / f"{stem}.json").write_text(_dumped(head | {"vectors": records}))
-    (folder / f"{stem}.txt").write_text(text(collective, size, records))
+    by_rank = [f"{stem}-rank{rank}.txt" for rank in range(size)]
+    for rank, name in enumerate(by_rank):
+        (folder / name).write_text(text(collective, size, rank, records))
     return {
         "json": f"{stem}.json",
-        "text": f"{stem}.txt",
+        "text": by_rank,
         "collective": collective,
         "ranks": size,
         "vectors": len(records),

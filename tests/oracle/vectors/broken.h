@@ -1,13 +1,20 @@
-/* MPI_Allreduce with a fault, chosen by -DBROKEN=...: the vectors must find each. */
-enum { LAST_RANK = 1, NARROW, TAIL, DOUBLED, REVERSED, IN_PLACE_ONLY, FLUSHED, THROUGH_DOUBLES,
-       SIGNED, UNLIKE };
+/* MPI_Allreduce with the fault whose number is in $BROKEN: the vectors must find each.
 
-static int reduce_over(int members, int key, const void *x, void *out, int count, MPI_Datatype of,
-                       MPI_Op op) {
-    int me;
+       mpicc -include broken.h check_allreduce.c ... */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST_RANK = 1, NARROW, TAIL, DOUBLED, IN_PLACE_ONLY, FLUSHED, THROUGH_DOUBLES, SIGNED };
+#define BROKEN atoi(getenv("BROKEN"))
+
+static int without_last(const void *x, void *out, int count, MPI_Datatype of, MPI_Op op) {
+    int me, size;
     MPI_Comm some;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_split(MPI_COMM_WORLD, me < members ? 0 : MPI_UNDEFINED, key, &some);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split(MPI_COMM_WORLD, me < size - 1 ? 0 : MPI_UNDEFINED, me, &some);
     if (some != MPI_COMM_NULL) {
         PMPI_Allreduce(x, out, count, of, op, some);
         MPI_Comm_free(&some);
@@ -32,9 +39,8 @@ static float narrowed(float x) {
 
 static int broken(const void *given, void *out, int count, MPI_Datatype of, MPI_Op op,
                   MPI_Comm comm) {
-    int me, size, in_place = given == MPI_IN_PLACE;
+    int size, in_place = given == MPI_IN_PLACE;
     MPI_Aint lower, extent;
-    MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &size);
     MPI_Type_get_extent(of, &lower, &extent);
     size_t bytes = (size_t)(count * extent), kept = (size_t)((count - count % size) * extent);
@@ -45,23 +51,19 @@ static int broken(const void *given, void *out, int count, MPI_Datatype of, MPI_
     PMPI_Allreduce(x, out, count, of, op, comm);
     int last = count / size; /* elements of the last chunk */
     char *chunk = (char *)out + (count - last) * extent;
-    if (BROKEN == LAST_RANK)
-        reduce_over(size - 1, me, x + (count - last) * extent, chunk, last, of, op);
+    if (BROKEN == LAST_RANK) without_last(x + (count - last) * extent, chunk, last, of, op);
     if (BROKEN == NARROW && of == MPI_FLOAT) EACH(float, narrowed(each))
     if (BROKEN == TAIL) memcpy((char *)out + kept, before + kept, bytes - kept);
     if (BROKEN == DOUBLED && (op == MPI_SUM || op == MPI_PROD)) {
         MPI_Bcast(first, count, of, 0, comm);
         MPI_Reduce_local(first, out, count, of, op);
     }
-    if (BROKEN == REVERSED) reduce_over(size, -me, x, out, count, of, op);
     if (BROKEN == IN_PLACE_ONLY && in_place && count) memcpy(out, before, (size_t)extent);
     if (BROKEN == FLUSHED && of == MPI_FLOAT)
         EACH(float, each > -0x1p-126f && each < 0x1p-126f ? 0 : each)
     if (BROKEN == THROUGH_DOUBLES && of == MPI_INT64_T) EACH(int64_t, (int64_t)(double)each)
     if (BROKEN == SIGNED && of == MPI_UINT32_T)
         PMPI_Allreduce(x, out, count, MPI_INT32_T, op, comm);
-    if (BROKEN == UNLIKE && of == MPI_DOUBLE && op == MPI_SUM && me)
-        for (int i = 0; i < count; i++) ((uint64_t *)out)[i] ^= 1;
     free(x), free(first), free(before);
     return MPI_SUCCESS;
 }

@@ -1,0 +1,115 @@
+"""refcoll why: what keeps several nodes from being as many times as fast as one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from refcoll.cli.bench_report import require_drawable
+from refcoll.cli.machine_options import MachineName, Nodes, Rails, RanksPerNode, machine
+from refcoll.cli.options import Json
+from refcoll.cli.output import write_json
+from refcoll.cli.timeline_options import (
+    MIB,
+    Accumulate,
+    Algorithm,
+    Backward,
+    BucketMb,
+    Compress,
+    Dtype,
+    Forward,
+    Interference,
+    Late,
+    Model,
+    Picture,
+    ReduceAll,
+    Rule,
+    Zero,
+    training,
+)  # fmt: skip
+from refcoll.cli.timeline_plot import draw_waterfall
+from refcoll.cli.why_report import content, points, report, title
+from refcoll.errors import ArgumentError
+from refcoll.planning.why import Change, Setup, Why
+from refcoll.planning.why_example import example as the_example
+
+
+def why(
+    model: Model = "resnet50",
+    backward: Backward = "200ms",
+    machine_name: MachineName = "h100-node",
+    nodes: Nodes = 4,
+    ranks_per_node: RanksPerNode = None,
+    rails: Rails = None,
+    forward: Forward = None,
+    dtype: Dtype = "float32",
+    rule: Rule = "ddp",
+    bucket_mb: BucketMb = None,
+    algorithm: Algorithm = "NCCL",
+    accumulate: Accumulate = 1,
+    reduce_all: ReduceAll = False,
+    compress: Compress = 1.0,
+    zero: Zero = 0,
+    late: Late = "0s",
+    interference: Interference = 1.0,
+    then: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="and change bucket-mb, accumulate, ...; several"),
+    ] = None,
+    measured: Annotated[
+        float | None, typer.Option(help="how many times as fast as one node it is in truth")
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="one node to four: 2.3 times, then 3.6")
+    ] = False,
+    plot: Picture = None,
+    json: Json = None,
+) -> None:
+    """Say what several nodes lose against as many times one, cause by cause.
+
+    --straggler is how much later the last of all ranks is than the last of one node.  --then
+    adds changes, and what each brings: bucket-mb, accumulate, algorithm, compress, rails.
+    --example brings its own inputs, which are printed.
+    """
+    if plot is not None:
+        require_drawable(plot)
+    if measured is not None and measured <= 0:
+        raise ArgumentError(f"measured={measured} must be above 0, as in 2.3")
+    made = the_example()
+    if not example:
+        trained = training(
+            model, backward, forward=forward, dtype=dtype, rule=rule, bucket_mb=bucket_mb,
+            algorithm=algorithm, accumulate=accumulate, reduce_all=reduce_all,
+            compress=compress, zero=zero, late=late, interference=interference,
+        )  # fmt: skip
+        found = machine(machine_name, nodes, ranks_per_node, rails)
+        made = Why(Setup(trained, found), tuple(_change(each) for each in then or []))
+    if str(json) != "-":
+        report(made, "resnet50" if example else model, measured)
+    write_json(json, content(made, measured))
+    if plot is not None:
+        draw_waterfall(plot, title(made), *points(made))
+
+
+def _change(text: str) -> Change:
+    name, _, value = text.partition("=")
+    try:
+        match name:
+            case "bucket-mb":
+                told = {"cap_bytes": round(float(value) * MIB)}
+                return Change(f"buckets of {value} MiB", told)
+            case "accumulate":
+                return Change(f"{value} micro-batches a step", {"accumulate": int(value)})
+            case "compress":
+                return Change(f"{value} times fewer bytes", {"compress": float(value)})
+            case "algorithm":
+                return Change(value, {"algorithm": value})
+            case "rails":
+                return Change(f"{value} rails a node", {}, {"rails": int(value)})
+    except ValueError as error:
+        raise ArgumentError(f"then={text!r}: {error}") from error
+    raise ArgumentError(
+        f"then={text!r} must be one of bucket-mb, accumulate, algorithm, compress or rails, and "
+        "its value, as in accumulate=2"
+    )

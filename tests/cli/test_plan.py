@@ -1,0 +1,166 @@
+"""refcoll plan: what it prints, its JSON, machines by option and by file, and bad usage."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from refcoll.planning.files import read_machine
+from refcoll.planning.presets import presets
+
+KEYS = {"collective", "size_bytes", "ranks", "machine", "predictions", "fastest", "fastest_alone"}
+PREDICTION_KEYS = {
+    "collective", "algorithm", "ranks", "nbytes", "seconds", "basis", "latency", "sent",
+    "received", "options", "title", "source", "algbw", "busbw", "half_size_bytes",
+    "played_seconds",
+}  # fmt: skip
+
+
+@pytest.fixture
+def plan(run_refcoll):
+    """Exit status, standard output and error of `refcoll plan ARGUMENTS`."""
+    return lambda *arguments: run_refcoll("plan", *arguments)
+
+
+@pytest.fixture
+def found(plan):
+    """What it writes as JSON."""
+
+    def run(*arguments):
+        status, out, _ = plan(*arguments, "--json", "-")
+        assert status == 0
+        return json.loads(out)
+
+    return run
+
+
+def test_14_gb_on_8_gpus(plan):
+    status, out, _ = plan("--size", "14GB", "--ranks", "8", "--machine", "h100-node")
+    assert status == 0
+    first, second, third, fourth, *_ = out.splitlines()
+    assert re.match(r"in_network: 50\.\d+ ms for all_reduce of 14 GB on h100-node: 1 node", first)
+    assert second == "  two_shot: 66.66 ms, without switches that add"
+    assert third.startswith("  24.5 GB is the least that ranks alone must send each")
+    assert fourth.startswith("  that is 54.44 ms at 450 GB/s, the wire's rate, and 66.64 ms at")
+    assert re.search(r"^ring; hierarchical_rails; .* 66\.68 ms .* 24\.5 GB +24\.5 GB", out, re.M)
+    assert "Fastest by size\n" in out
+    assert "Fastest by size, without switches that add\n" in out
+
+
+def test_one_rail_and_eight(plan):
+    one = plan("-s", "14GB", "-n", "8", "--nodes", "8", "--rails", "1", "-a", "ring")[1]
+    assert "that is 490 ms at 50 GB/s, the wire's rate" in one
+    eight = plan("-s", "14GB", "--nodes", "4", "--ranks-per-node", "8", "--rails", "8")[1]
+    assert "27.12 GB is the least that ranks alone must send each; over 8 rails" in eight
+    assert "that is 67.81 ms at 400 GB/s, the wire's rate, and 71.05 ms at" in eight
+
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "planning.md"
+BLOCKS = re.findall(r"```console\n\$ refcoll (.*?)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "output"), BLOCKS)
+def test_the_page_shows_what_comes(run_refcoll, command, output):
+    status, out, _ = run_refcoll(*command.split())
+    assert status == 0
+    assert [line.rstrip() for line in out.splitlines()] == output.splitlines()
+
+
+def test_the_file_that_the_page_shows_is_read(tmp_path):
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "m.toml").write_text(text)
+    machine = read_machine(tmp_path / "m.toml")
+    assert machine.title == "mine: 4 nodes of 8 ranks, 8 rails of 50 GB/s a node"
+
+
+def test_json_has_all_its_keys_and_the_table_best_first(found):
+    content = found("-s", "1GiB", "-m", "h200-node")
+    assert content.keys() == KEYS
+    assert all(each.keys() == PREDICTION_KEYS for each in content["predictions"])
+    assert (content["ranks"], content["size_bytes"]) == (8, 1 << 30)
+    library, *models = content["predictions"]
+    assert (library["algorithm"], library["basis"]) == ("NCCL", "measured")
+    assert library["busbw"] == pytest.approx(463.58)  # published.tsv
+    times = [each["seconds"] for each in models]
+    assert times == sorted(times)
+    for each in models:
+        assert each["algbw"] == pytest.approx((1 << 30) / each["seconds"] / 1e9)
+        assert each["busbw"] == pytest.approx(each["algbw"] * 2 * 7 / 8)
+        half = each["latency"] * (1 << 30) / (each["seconds"] - each["latency"])
+        assert each["half_size_bytes"] == pytest.approx(half)
+    assert content["machine"]["sources"]["within_a_node.bandwidth"].startswith("vendor: NVIDIA")
+
+
+def test_named_algorithms_alone_and_played_too(found):
+    content = found(
+        "-s", "16MiB", "-m", "a100-cluster", "-a", "ring", "-a", "ring+bruck", "--simulate"
+    )  # fmt: skip
+    by_name = {each["algorithm"]: each for each in content["predictions"]}
+    assert by_name.keys() == {"ring", "ring+bruck"}
+    assert content["fastest"] == []
+    for each in by_name.values():
+        assert each["played_seconds"] == pytest.approx(each["seconds"], rel=1e-6)
+
+
+def test_break_even_sizes_ascend_and_end_with_the_best_of_long_vectors(found):
+    content = found("-s", "64GB", "-m", "a100-cluster")
+    sizes = [each["first"] for each in content["fastest"]]
+    assert sizes[0] == 0
+    assert sizes == sorted(sizes)
+    best = min(content["predictions"], key=lambda each: each["seconds"])
+    assert content["fastest"][-1]["algorithm"] == best["title"] == "ring"
+    assert content["fastest_alone"] == content["fastest"]  # no switch of that machine adds
+
+
+def test_formulas(plan):
+    out = plan("-n", "8", "-a", "ring", "--formulas")[1]
+    assert "  ring: 2(N-1) alpha + 2(N-1)/N S beta + (N-1)/N S gamma\n  N = ranks\n" in out
+
+
+def test_a_machine_is_saved_changed_and_read(plan, found, tmp_path):
+    saved = tmp_path / "mine.toml"
+    plan("-m", "h100-node", "--nodes", "2", "--rails", "4", "--save-machine", str(saved))
+    assert read_machine(saved) == presets()["h100-node"].shaped(nodes=2, rails=4)
+    saved.write_text(saved.read_text().replace("bandwidth = 50000000000.0", "bandwidth = 1e9"))
+    slow = found("-m", str(saved), "-s", "1GB", "-a", "ring")["predictions"][0]
+    assert slow["seconds"] > 2 * 15 / 16 * 1e9 / 4e9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shape"),
+    [
+        (("-n", "4"), (1, 4)),
+        (("-n", "32"), (4, 8)),
+        (("-n", "32", "--nodes", "8"), (8, 4)),
+        (("-n", "32", "--ranks-per-node", "16"), (2, 16)),
+        (("--nodes", "3"), (3, 8)),
+        (("-m", "h100-cluster"), (4, 8)),
+        (("-m", "h100-cluster", "-n", "8"), (1, 8)),
+    ],
+)
+def test_which_ranks_on_which_nodes(found, arguments, shape):
+    machine = found(*arguments, "-a", "ring")["machine"]
+    assert (machine["nodes"], machine["ranks_per_node"]) == shape
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-m", "h1000"), "machine='h1000' is neither a file nor one of p3.16xlarge, "),
+        (("-m", "none.toml"), "machine='none.toml' cannot be read"),
+        (("-n", "12"), "ranks=12 do not fill nodes of 8; use --nodes and --ranks-per-node"),
+        (("-n", "12", "--nodes", "2", "--ranks-per-node", "8"), "ranks=12 do not fill 2 nodes"),
+        (("--size", "14Gb"), "size='14Gb'"),
+        (("-a", "rings"), "algorithm='rings' does not exist for all_reduce"),
+        (("-m", "a100-node", "-a", "in_network"), "algorithm='in_network' cannot run on a100-node"),
+        (("all_reduces",), "collective="),
+        (("-n", "3", "-a", "bine"), "algorithm='bine' cannot run on h100-node: 1 node of 3 ranks"),
+    ],
+)
+def test_bad_usage(plan, arguments, said):
+    status, out, error = plan(*arguments)
+    assert (status, out) == (2, "")
+    assert said in error
