@@ -110,7 +110,11 @@ def test_without_an_implementation_it_says_what_is_missing(pytest_run):
     [
         ("only_processes", "mpirun -n 2 python -m pytest"),
         ("nothing", "has no attribute 'nothing'"),
-        ("unplugged_on_one", "cannot be made: rank 1: raised OSError: unplugged"),
+        pytest.param(
+            "unplugged_on_one",
+            "cannot be made: rank 1: raised OSError: unplugged",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_cannot_be_judged_here_ends_the_run_at_once(pytest_run, name, said):
