@@ -26,7 +26,7 @@ Section LeadersTraffic.
   Let m := size_of node.
   Let near := NodesTraffic.near node place.
   Let far := NodesTraffic.far node.
-  Let S := total len K.
+  Local Notation S := (total len K).
 
   (** The trees move the whole vector as one chunk. *)
   Lemma whole_vector : block_length len [0; K] 0 = S.

@@ -17,7 +17,7 @@ Open Scope Z_scope.
 Section RingTraffic.
   Variables (len : Z -> Z) (N : Z).
   Hypothesis HN : 0 < N.
-  Let S := total len N.
+  Local Notation S := (total len N).
 
   (** N-1 neighbouring chunks, downwards from b: all but the next. *)
   Lemma all_but b : -N <= b < 2 * N ->
@@ -107,7 +107,7 @@ Section RingTraffic.
     destruct (Z.eq_dec N 1) as [E|E].
     2: { rewrite all_but by lia. do 2 f_equal. modlia. }
     subst N.
-    unfold S, total, volume. change (ranks 1) with [0]. rewrite Z.mod_1_r, range_empty by lia.
+    unfold total, volume. change (ranks 1) with [0]. rewrite Z.mod_1_r, range_empty by lia.
     cbn. lia.
   Qed.
 

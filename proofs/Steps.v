@@ -80,7 +80,8 @@ Qed.
 Lemma on_ranks_no_steps group core r : ~ In r group -> busy_steps r (on_ranks group core r) = O.
 Proof. intros H. unfold on_ranks. apply index_of_none in H. now rewrite H. Qed.
 
-Lemma always_busy r s : busy_steps r s = length s <-> (forall each, In each s -> busy r each = true).
+Lemma always_busy r s :
+  busy_steps r s = length s <-> (forall each, In each s -> busy r each = true).
 Proof.
   unfold busy_steps. induction s as [|a s IH]; [easy|]. cbn [filter length].
   assert (L : (length (filter (busy r) s) <= length s)%nat).

@@ -37,16 +37,16 @@ Section Tree.
   Definition reduce : program := fun r => binomial_reduce r N.
   Definition tree : program := fun r => binomial_all_reduce r N.
 
-  (** ceil(log2 N) *)
+  (** ceil(log2 N): the least L with N <= 2^L ([levels_enough], [levels_least]). *)
   Definition levels : nat := Z.to_nat (Z.log2_up N).
 
-  Lemma levels_enough : N <= 2 ^ Z.of_nat levels.
+  Theorem levels_enough : N <= 2 ^ Z.of_nat levels.
   Proof.
     unfold levels. rewrite Z2Nat.id by apply Z.log2_up_nonneg.
     destruct (Z.eq_dec N 1) as [->|]; [cbn; lia|]. apply Z.log2_up_spec. lia.
   Qed.
 
-  Lemma levels_least : 1 < N -> 2 ^ (Z.of_nat levels - 1) < N.
+  Theorem levels_least : 1 < N -> 2 ^ (Z.of_nat levels - 1) < N.
   Proof.
     intros H. unfold levels. rewrite Z2Nat.id by apply Z.log2_up_nonneg.
     now apply Z.log2_up_spec.

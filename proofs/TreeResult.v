@@ -169,10 +169,12 @@ Section TreeResult.
     rewrite binomial_all_reduce_result by assumption. apply tree_value_everyone.
   Qed.
 
+  Theorem binomial_reduce_in_rank_order : contributions (reduce N) L 0 0 = everyone N 0.
+  Proof. unfold contributions. rewrite binomial_reduce_result. apply tree_value_everyone. Qed.
+
   Theorem binomial_reduces_to_root : reduces_to_root N 1 (reduce N) L.
   Proof.
-    intros c Hc. replace c with 0 by lia. unfold contributions.
-    rewrite binomial_reduce_result. now rewrite tree_value_everyone.
+    intros c Hc. replace c with 0 by lia. now rewrite binomial_reduce_in_rank_order.
   Qed.
 
   Theorem binomial_broadcasts : broadcasts N 1 (broadcast N) L.
