@@ -22,8 +22,10 @@ from refcoll.oracle.endings import SILENT
 from refcoll.oracle.verdicts import Standing
 from refcoll.oracle.watchdog import LastResort, Watch
 
-GATHERING = 1.0
-"""Seconds in which ranks may answer."""
+GATHERING = 3.0
+"""Seconds in which ranks may answer; where all do, no more is waited."""
+_ENDING = 2.0
+"""Seconds in which MPI may end the job."""
 _GRACE = 10.0
 """Seconds after which a rank that has rung ends by itself, if rank 0 has not ended the job."""
 _NAP = 0.1
@@ -123,5 +125,5 @@ def end(status: int) -> NoReturn:
     sys.stderr.flush()
     world = import_module("mpi4py.MPI").COMM_WORLD
     threading.Thread(target=world.Abort, args=(status,), daemon=True).start()
-    time.sleep(2 * GATHERING)
+    time.sleep(_ENDING)
     os._exit(status)

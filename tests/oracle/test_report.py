@@ -91,6 +91,7 @@ def simplest(*calls):
         (Call("broadcast", 131, op=None), Call("all_reduce", 1, op="max")),
         (Call("all_reduce", 0), Call("all_reduce", 1)),
         (Call("scan", 9), Call("all_reduce", 10)),
+        (Call("all_reduce", 131), Call("all_reduce", 1, layout="strided")),
         (Call("all_reduce", 9), Call("all_reduce", 9, "int32")),
         (Call("all_reduce", 9, "float64"), Call("all_reduce", 9, "bfloat16")),
         (Call("all_reduce", 9, "int8"), Call("all_reduce", 9, "int8", in_place=True)),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from refcoll.oracle.calls import COLLECTIVES, Call
+from refcoll.oracle.calls import COLLECTIVES, CONTIGUOUS, Call
 from refcoll.oracle.probes import PROBES
 from refcoll.oracle.verdicts import Finding
 from refcoll.words import counted
@@ -59,11 +59,12 @@ class Group:
 
 
 def _complexity(finding: Finding) -> tuple[object, ...]:
-    """Sums come first, short ones, of usual numbers, out of place."""
+    """Sums come first, of arrays that lie as usual, short ones, of usual numbers, out of place."""
     call = finding.call
     dtype = _MAIN.index(call.dtype) if call.dtype in _MAIN else len(_MAIN)
     return (
         call.op not in ("sum", None),
+        call.layout != CONTIGUOUS,
         PROBES.index(finding.probe) if finding.probe in PROBES else 0,
         call.count,
         dtype,
