@@ -18,7 +18,7 @@ An example: what Python's ring does on two ranks, and what the definition in Rin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import coq
@@ -29,6 +29,8 @@ from refcoll.schedule import Action, Reduce, Schedule, indices
 from refcoll.topology import Nodes
 
 SIZES = range(1, 25)
+DAILY = (*range(1, 17), 24)
+"""Numbers of ranks that the kernel compares in every run of the tests."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Instance:
         return [schedule(rank, self.size, **options) for rank in range(self.size)]
 
 
-def instances(sizes: range = SIZES, bounds: Iterable[Bound] = BOUND) -> list[Instance]:
+def instances(sizes: Collection[int] = SIZES, bounds: Iterable[Bound] = BOUND) -> list[Instance]:
     """All bound algorithms on all those numbers of ranks, or on all nodes of so many ranks."""
     shapes = [(size, nodes) for nodes in SHAPES if (size := sum(map(len, nodes))) in sizes]
     flat = [(size, None) for size in sizes]
