@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 import coq
+import coq_costs
 from coq_golden import FOLDER, GOLDEN, golden, kept, lines
 from coq_terms import (
     BOUND,
@@ -16,7 +17,6 @@ from coq_terms import (
     SIZES,
     Bound,
     Instance,
-    costs_text,
     instances,
     program_term,
     text,
@@ -51,8 +51,8 @@ def test_python_does_what_coq_has_printed(bound: Bound):
 
 @pytest.mark.usefixtures("checked")
 def test_coq_counts_what_python_counts():
-    """Steps, messages and elements, for chunks of unequal lengths, some of them empty."""
-    coq.accepted(costs_text(instances(range(1, 10))))
+    """Steps, messages and elements, within nodes and between them, for unequal chunks."""
+    coq.accepted(coq_costs.text(instances(range(1, 10))))
 
 
 @pytest.mark.parametrize("name", GOLDEN)
