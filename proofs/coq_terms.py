@@ -18,17 +18,18 @@ An example: what Python's ring does on two ranks, and what the definition in Rin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import coq
-from refcoll import Copy, Program, Send, algorithms, count, node_shape, program
+from refcoll import Copy, Program, Send, algorithms, node_shape, program
 from refcoll.algorithms.declaration import Algorithm
-from refcoll.chunks import Layout
 from refcoll.schedule import Action, Reduce, Schedule, indices
 from refcoll.topology import Nodes
 
 SIZES = range(1, 25)
+DAILY = (*range(1, 17), 24)
+"""Numbers of ranks that the kernel compares in every run of the tests."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Instance:
         return [schedule(rank, self.size, **options) for rank in range(self.size)]
 
 
-def instances(sizes: range = SIZES, bounds: Iterable[Bound] = BOUND) -> list[Instance]:
+def instances(sizes: Collection[int] = SIZES, bounds: Iterable[Bound] = BOUND) -> list[Instance]:
     """All bound algorithms on all those numbers of ranks, or on all nodes of so many ranks."""
     shapes = [(size, nodes) for nodes in SHAPES if (size := sum(map(len, nodes))) in sizes]
     flat = [(size, None) for size in sizes]
@@ -192,42 +193,6 @@ def text(which: Sequence[Instance]) -> str:
     """The whole file."""
     used = sorted({each.bound.file for each in which})
     return head(used) + "".join(examples(which))
-
-
-# ---- costs --------------------------------------------------------------------------------
-
-_LENGTHS = "(fun chunk => (3 * chunk + 2) mod 5)"
-
-
-def _lengths(chunks: int) -> Layout:
-    """The same lengths of chunks, which are 2, 0, 3, 1, 4 elements and so on."""
-    return Layout(tuple((3 * chunk + 2) % 5 for chunk in range(chunks)))
-
-
-def cost_term(each: Instance) -> str:
-    """Per rank: steps, messages sent and received, elements sent and received."""
-    made = each.program
-    ranks = count(made, _lengths(made.chunks)).ranks
-    return several(
-        f"({r.steps}, {r.messages_sent}, {r.messages_received}, {r.sent}, {r.received})%Z"
-        for r in ranks
-    )
-
-
-_COSTS = f"""Definition costs (P : program) (N : Z) : list (Z * Z * Z * Z * Z) :=
-  map (fun r => (Z.of_nat (steps P r), Z.of_nat (messages_sent P r),
-    Z.of_nat (messages_received P r), sent {_LENGTHS} P r, received {_LENGTHS} P r)) (ranks N).
-"""
-
-
-def costs_text(which: Sequence[Instance]) -> str:
-    """That what Traffic.v counts is what refcoll counts, for chunks of unequal lengths."""
-    used = sorted({"Traffic", *(each.bound.file for each in which)})
-    return head(used) + _COSTS + "".join(
-        example(each.identifier, f"costs {each.coq_program} {each.size}",
-                "list (Z * Z * Z * Z * Z)", cost_term(each))
-        for each in which
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

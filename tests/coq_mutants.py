@@ -75,9 +75,9 @@ def mutants(file: str) -> Iterator[Mutant]:
 def _changes(text: str) -> Iterator[tuple[int, int, str]]:
     """Where something could be something else."""
     for number in re.finditer(r"(?<![\w.])\d+\b", text):
-        for other in (int(number[0]) + 1, int(number[0]) - 1):
-            if other >= 0:
-                yield number.start(), number.end(), str(other)
+        for near in (int(number[0]) + 1, int(number[0]) - 1):
+            if near >= 0:
+                yield number.start(), number.end(), str(near)
     for pattern, other in INSTEAD:
         for found in re.finditer(pattern, text):
             yield found.start(), found.end(), other

@@ -9,16 +9,27 @@ from __future__ import annotations
 import pytest
 
 import coq
+import coq_costs
 from coq_golden import FOLDER, GOLDEN, golden, kept, lines
-from coq_terms import BOUND, Bound, Instance, costs_text, instances, program_term, text
+from coq_terms import (
+    BOUND,
+    DAILY,
+    SIZES,
+    Bound,
+    Instance,
+    instances,
+    program_term,
+    text,
+)
 
 TITLE = "{0.collective}-{0.algorithm}".format
 bound = pytest.mark.parametrize("bound", BOUND, ids=TITLE)
 
 
 @pytest.mark.usefixtures("checked")
-def test_coq_computes_what_python_does():
-    coq.accepted(text(instances()))
+@pytest.mark.parametrize("sizes", [DAILY, pytest.param(SIZES, marks=pytest.mark.long)], ids=len)
+def test_coq_computes_what_python_does(sizes):
+    coq.accepted(text(instances(sizes)))
 
 
 @pytest.mark.usefixtures("checked")
@@ -40,8 +51,8 @@ def test_python_does_what_coq_has_printed(bound: Bound):
 
 @pytest.mark.usefixtures("checked")
 def test_coq_counts_what_python_counts():
-    """Steps, messages and elements, for chunks of unequal lengths, some of them empty."""
-    coq.accepted(costs_text(instances(range(1, 13))))
+    """Steps, messages and elements, within nodes and between them, for unequal chunks."""
+    coq.accepted(coq_costs.text(instances(range(1, 10))))
 
 
 @pytest.mark.parametrize("name", GOLDEN)

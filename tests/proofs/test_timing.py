@@ -55,7 +55,7 @@ def faulty() -> Iterator[Program]:
     """Schedules of one fault each: lost, late, sent elsewhere, or copied over what is sent."""
     for name in ("ring", "rabenseifner", "binomial"):
         made = program("all_reduce", name, 4)
-        for rank, schedule in enumerate(steps_of(made)):
+        for rank, schedule in enumerate(steps_of(made)[:2]):
             for t, step in enumerate(schedule[:3]):
                 for other in _faults(step):
                     steps = steps_of(made)
