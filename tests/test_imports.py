@@ -15,7 +15,7 @@ ROOT = Path(refcoll.__file__).parent.parent
 MODULES = sorted(path for top in ("refcoll", "transports") for path in (ROOT / top).rglob("*.py"))
 CORE = {
     "schedule", "chunks", "graph", "programs", "collectives", "operators", "errors", "topology",
-    "words", "rates", "forms", "expressions", "formulas", "times",
+    "words", "rates", "forms", "expressions", "formulas", "times", "arrays",
 }  # fmt: skip
 
 
