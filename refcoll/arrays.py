@@ -63,6 +63,9 @@ class Arrays(Protocol):
     def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
         """Uninitialised ordinary memory, for what a caller keeps; one-dimensional."""
 
+    def scratch(self, nbytes: int) -> Array:
+        """The same in bytes, for what this thread queues itself."""
+
     def copy(self, to: Array, source: Array) -> object:
         """Let ``to`` become what ``source`` is, converted if their dtypes differ."""
 
@@ -131,6 +134,10 @@ class HostArrays:
     def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
         """See Arrays."""
         return np.empty(count, dtype)
+
+    def scratch(self, nbytes: int) -> Array:
+        """See Arrays."""
+        return np.empty(nbytes, np.uint8)
 
     def merge(self, op: Operator, dtype: np.dtype[Any]) -> Merge:
         """numpy's own function where the merge is one: its warnings are the caller's to silence."""

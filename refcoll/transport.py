@@ -67,6 +67,7 @@ from refcoll.errors import (
     TransportError,
 )
 from refcoll.launching import launched_size, launcher
+from refcoll.operators import Array, Merge, Operator, is_builtin, kind
 from refcoll.standing import ABOVE, Known, Standing, culprit, filled, named, silent
 from refcoll.words import described
 
@@ -183,13 +184,18 @@ def idle() -> str:
 __all__ = [
     "ABOVE",
     "BYTE",
+    "HOST",
     "ArgumentError",
+    "Array",
+    "Arrays",
     "Bytes",
     "DeadlineError",
     "Exchange",
     "Incoming",
     "Known",
     "Lent",
+    "Merge",
+    "Operator",
     "Outgoing",
     "PeerFailedError",
     "PoisonedError",
@@ -201,6 +207,8 @@ __all__ = [
     "described",
     "filled",
     "idle",
+    "is_builtin",
+    "kind",
     "launched_size",
     "launcher",
     "named",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Any, cast
-from weakref import ref
+from typing import Any, Protocol, cast
 
 import mpi4py
 import numpy as np
@@ -81,6 +80,13 @@ def over(
     return MPITransport(comm, tuple(nodes), memory, places, words, ranks, ())
 
 
+class Abandonable(Protocol):
+    """An exchange, as far as ``abort`` knows it."""
+
+    def abandon(self) -> None:
+        """See ``Exchange.abandon``."""
+
+
 class MPITransport(Transport):
     """One process's end of an MPI communicator, which it owns."""
 
@@ -111,7 +117,7 @@ class MPITransport(Transport):
         self._only_here = self._memory is not None and len(places) == comm.size
         self._looks = 0
         self.control, self.doing = words, idle
-        self.running: ref[Exchange] | None = None
+        self.running: Callable[[], Abandonable | None] | None = None
         """The one that was started last; its memory is not kept for that."""
         self.company = Company(self, words, roots, above)
         self.patience = Patience(self)
