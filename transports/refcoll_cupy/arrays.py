@@ -20,7 +20,7 @@ import numpy as np
 
 from refcoll.transport import Array, Arrays, Merge, Operator, is_builtin
 from refcoll_cupy.accepting import accepted
-from refcoll_cupy.runtime import Device, Event, Runtime, Stream
+from refcoll_cupy.runtime import Event, Runtime, Stream
 
 T = TypeVar("T")
 
@@ -158,7 +158,7 @@ class DeviceArrays(Arrays):
     def from_host(self, values: Array) -> Array:
         """See Arrays."""
         with self.runtime.on(self.device):
-            made: Device = self.runtime.from_host(values)
+            made: Array = self.runtime.from_host(values)
         return made
 
     def to_host(self, array: Array) -> Array:

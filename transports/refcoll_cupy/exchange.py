@@ -55,7 +55,8 @@ class Exchange:
             self._end.way.order()
         for lane in self._lanes:
             lane.start()
-        self._progress()
+        self._end.under_way.add(self)
+        self.progress()
 
     def wait(self, index: int, timeout: float) -> Lent:
         """Wait for receive ``index``."""
@@ -76,11 +77,12 @@ class Exchange:
         """Wait for what was sent."""
         for to, outlet in self._outlets.items():
             self._until(outlet.done, timeout, lambda to=to: self._sent(to), to)  # type: ignore[misc]
+        self._end.under_way.discard(self)
 
     def _sent(self, to: int) -> str:
         return f"{{}} to receive {sum(s.view.nbytes for s in self._sends if s.to == to)} bytes"
 
-    def _progress(self) -> None:
+    def progress(self) -> None:
         """Of all lanes: who is waited for may wait for another of ours."""
         for lane in self._lanes:
             lane.progress()
@@ -89,7 +91,8 @@ class Exchange:
         self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
     ) -> None:
         def goes_on() -> bool:
-            self._progress()
+            for each in list(self._end.under_way):  # likewise
+                each.progress()
             return done()
 
         try:

@@ -171,4 +171,4 @@ class Inlet:
 
 def _longest(cut: Sequence[Part]) -> int:
     """Bytes that a piece of pinned memory must have room for: any of the parts may go there."""
-    return max(part.view.nbytes for part in cut)
+    return max(int(part.view.nbytes) for part in cut)

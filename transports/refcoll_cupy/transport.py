@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from weakref import WeakSet
 
 from mpi4py import MPI
 
@@ -117,6 +118,8 @@ class CupyTransport(Transport):
         self.host, self.arrays, self.mode = host, arrays, mode
         self.rank, self.size, self.nodes = host.rank, host.size, host.nodes
         self.threads = host.threads
+        self.under_way: WeakSet[exchange.Exchange] = WeakSet()
+        """Exchanges that have been started and not yet released."""
         self.sharing: list[list[int]] = []
         """Ranks that have a device between them, in groups."""
         make = Direct if mode.name == "direct" else Staged
