@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
-from mpi4py import MPI
 
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.pointers import DeviceBytes
 from refcoll_cupy.runtime import Runtime
 from refcoll_cupy.ways import Part, parts
+from refcoll_mpi.driver import MPI
 from refcoll_mpi.messages import Irecv, Isend
 
 MOST = 1 << 30

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mpi4py import MPI
-
 from refcoll.transport import ArgumentError
+from refcoll_mpi.driver import MPI
 
 MODES = ("auto", "direct", "staged")
 _QUERY = "MPIX_Query_cuda_support"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mpi4py import MPI
-
 from refcoll_cupy.runtime import Runtime
+from refcoll_mpi.driver import MPI
 
 
 def device_for(runtime: Runtime, rank: int, nodes: Sequence[Sequence[int]]) -> int:

@@ -13,13 +13,12 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import chain
 
-from mpi4py import MPI
-
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.direct import _never
 from refcoll_cupy.pinned import LARGEST, Piece, Pool
 from refcoll_cupy.runtime import Event, Runtime, Stream
 from refcoll_cupy.ways import Part, parts
+from refcoll_mpi.driver import MPI
 from refcoll_mpi.messages import Irecv, Isend
 
 AT_ONCE = 2

@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakSet
 
-from mpi4py import MPI
-
 from refcoll.transport import (
     ArgumentError,
     Bytes,
@@ -29,6 +27,7 @@ from refcoll_cupy.staged import Staged
 from refcoll_cupy.ways import Way
 from refcoll_mpi import MPITransport
 from refcoll_mpi import connect as connect_host
+from refcoll_mpi.driver import MPI
 
 HANDSHAKE = 0
 """The channel whose messages lie in host memory."""

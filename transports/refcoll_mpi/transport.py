@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Protocol, cast
 
-import mpi4py
 import numpy as np
-
-if "mpi4py.MPI" not in sys.modules:
-    # Not yet: some pairs of launcher and library end the process when MPI starts.
-    mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
-from mpi4py import MPI
 
 from refcoll.transport import ArgumentError, Bytes, Incoming, Outgoing, Transport, idle
 from refcoll_mpi import ending, native
 from refcoll_mpi.company import Company
 from refcoll_mpi.control import Control, control
+from refcoll_mpi.driver import MPI
 from refcoll_mpi.exchange import Exchange
 from refcoll_mpi.lanes import CONTEXTS, key
 from refcoll_mpi.launcher import require_right_launcher
