@@ -12,10 +12,11 @@ races on hardware, nor drivers, allocators, copies or speed.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import random
 import threading
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 
@@ -26,6 +27,50 @@ POISON = 0xA5
 """What fresh memory holds."""
 _AT_WORK = threading.RLock()
 """Held by whoever makes a stream work: one device, one thing after another."""
+
+
+class Guard:
+    """Device memory in pages that nobody can touch, but for what works on a stream."""
+
+    def __init__(self):
+        self._blocks, self._depth = [], 0
+        self._protect = ctypes.CDLL(None, use_errno=True).mprotect
+
+    def block(self, nbytes):
+        """Fresh memory, in its own pages."""
+        length = max(1, -(-nbytes // mmap.PAGESIZE)) * mmap.PAGESIZE
+        octets = np.frombuffer(mmap.mmap(-1, length), np.uint8)
+        octets[:] = POISON
+        self._blocks.append(octets)
+        self._allow(octets, mmap.PROT_READ | mmap.PROT_WRITE if self._depth else 0)
+        return octets[:nbytes]
+
+    @contextmanager
+    def open(self):
+        """Within it the pages are there, for the one thread that this test has."""
+        self._depth += 1
+        for octets in self._blocks if self._depth == 1 else ():
+            self._allow(octets, mmap.PROT_READ | mmap.PROT_WRITE)
+        yield
+        self._depth -= 1
+        for octets in self._blocks if self._depth == 0 else ():
+            self._allow(octets, 0)
+
+    def _allow(self, octets, what):
+        address, length = ctypes.c_void_p(octets.ctypes.data), ctypes.c_size_t(octets.nbytes)
+        assert self._protect(address, length, what) == 0
+
+
+_guard = None
+"""Of all device memory, once there is one."""
+
+
+def _block(nbytes):
+    return np.full(nbytes, POISON, np.uint8) if _guard is None else _guard.block(nbytes)
+
+
+def _open():
+    return nullcontext() if _guard is None else _guard.open()
 
 
 class LateArray:
@@ -58,7 +103,7 @@ class LateArray:
         return self._of(self._held.view(dtype))
 
     def copy(self):
-        made = self._of(np.full_like(self._held.view(np.uint8), POISON).view(self.dtype))
+        made = self._of(_block(self.nbytes).view(self.dtype).reshape(self.shape))
         to, source = made._held, self._held
         current().queue(lambda: np.copyto(to, source))
         return made
@@ -98,7 +143,8 @@ class LateStream:
         with _AT_WORK:
             while self._done < behind and self._work:
                 work = self._work.popleft()
-                work()
+                with _open():
+                    work()
                 self._done += 1
 
     def synchronize(self):
@@ -137,7 +183,9 @@ class LateRuntime:
 
     name = "stand-in"
 
-    def __init__(self, devices=1, eagerness=0.0, seed=0):
+    def __init__(self, devices=1, eagerness=0.0, seed=0, guarded=False):
+        global _guard
+        _guard = Guard() if guarded else _guard
         self._devices, self._eagerness, self._seed = devices, eagerness, seed
         self.log = []
         """Of copies between host and device: what, and how many bytes."""
@@ -191,7 +239,7 @@ class LateRuntime:
         return array.from_pool
 
     def empty(self, nbytes):
-        return LateArray(np.full(nbytes, POISON, np.uint8), getattr(_thread, "device", 0))
+        return LateArray(_block(nbytes), getattr(_thread, "device", 0))
 
     def pinned(self, nbytes):
         return np.full(nbytes, POISON, np.uint8)
@@ -229,16 +277,16 @@ class LateRuntime:
     # ---- at once --------------------------------------------------------------------------
 
     def from_host(self, values):
-        made = LateArray(np.full(values.nbytes, POISON, np.uint8).view(values.dtype))
-        made = LateArray(made._held.reshape(values.shape), getattr(_thread, "device", 0))
+        made = self.empty(values.nbytes).view(values.dtype).reshape(values.shape)
         to, kept = made._held, values.copy()
         current().queue(lambda: np.copyto(to, kept))
         return made
 
     def to_host(self, array):
         current().synchronize()
-        return array._held.copy()
+        return self.peek(array)
 
     def peek(self, array):
         """What really lies there now, whatever is queued: for tests alone."""
-        return array._held.copy()
+        with _open():
+            return array._held.copy()

@@ -51,7 +51,8 @@ def library(tmp_path_factory):
     source = [SHIM, kernels._PRELUDE]
     for name, code in kernel_of.items():
         if code is not None:
-            source.append(re.sub(r"void \w+\(", f"void {name}(", code.removeprefix(kernels._PRELUDE)))
+            kernel = code.removeprefix(kernels._PRELUDE)
+            source.append(re.sub(r"void \w+\(", f"void {name}(", kernel))
     (folder / "kernels.cpp").write_text("\n".join(source))
     command = [COMPILER, "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-fPIC"]
     subprocess.run([*command, "-o", folder / "kernels.so", folder / "kernels.cpp"], check=True,

@@ -55,8 +55,9 @@ class Exchange:
             self._end.way.order()
         for lane in self._lanes:
             lane.start()
+        for outlet in self._outlets.values():
+            outlet.progress()
         self._end.under_way.add(self)
-        self.progress()
 
     def wait(self, index: int, timeout: float) -> Lent:
         """Wait for receive ``index``."""
@@ -84,8 +85,12 @@ class Exchange:
 
     def progress(self) -> None:
         """Of all lanes: who is waited for may wait for another of ours."""
-        for lane in self._lanes:
-            lane.progress()
+        try:
+            for lane in self._lanes:
+                lane.progress()
+        except TransportError:
+            self.abandon()
+            raise
 
     def _until(
         self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
@@ -106,6 +111,7 @@ class Exchange:
         """After a failure: see ``refcoll_mpi.exchange``.  The memory of what is still under way
         is kept to the end of the process."""
         ending.fail()
+        self._end.under_way.discard(self)
         for lane in self._lanes:
             lane.abandon()
         _abandoned.append(self)
