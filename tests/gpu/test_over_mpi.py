@@ -61,3 +61,13 @@ def test_the_pages_of_that_test_cannot_be_touched(program):
     run = program(2, "unreadable.py", "direct")
     assert run.returncode != 0
     assert "right" not in run.stdout
+
+
+CASES = ("errors", "auto", "sharing", "copies", "lifetimes", "ordinary_use", "algorithms")
+
+
+def test_connecting_and_what_it_moves(program):
+    run = program(2, "over_mpi.py", *CASES)
+    assert run.returncode == 0, run.stderr
+    for case in CASES:
+        assert run.stdout.count(f"done: {case}.") == 2

@@ -3,7 +3,7 @@
     comm = refcoll.connect("cupy")                 # mode="auto", "direct" or "staged"
     comm.all_reduce(x)                             # x: an array on this rank's device
 
-Importing this needs neither CuPy nor a GPU nor MPI; ``connect`` and ``arrays`` do.
+Importing this needs neither CuPy nor a GPU nor MPI; ``connect`` and ``arrays_of`` do.
 
 **Nothing of this package has run on a GPU yet.**  Its tests run it with a stand-in for the
 device, which shows in which order it copies, synchronises and sends, and no more than that.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from refcoll_cupy.runtime import Runtime, Stream
     from refcoll_cupy.transport import CupyTransport
 
-__all__ = ["arrays", "connect"]
+__all__ = ["arrays_of", "connect"]
 
 
 def connect(
@@ -36,7 +36,7 @@ def connect(
     return connected(comm, mode, cuda_aware, stream, runtime, unknown)
 
 
-def arrays(rank: int) -> DeviceArrays:
+def arrays_of(rank: int) -> DeviceArrays:
     """What rank ``rank`` of several threads of this process works on: see ``local.arrays``."""
     from refcoll_cupy.local import arrays as made
 
