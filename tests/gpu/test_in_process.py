@@ -30,7 +30,7 @@ def test_it_keeps_the_contract(check, size, devices, eagerness):
     spawn(size, lambda comm: check(comm.transport), arrays=on(LateRuntime(devices, eagerness)))
 
 
-@pytest.mark.parametrize("eagerness", [0.0, 0.5])
+@pytest.mark.parametrize("eagerness", [0.0, pytest.param(0.5, marks=LONG)])
 def test_algorithms_are_right_to_the_bit_and_move_what_they_claim(eagerness):
     """All dtypes and operators of the all-reduce by one algorithm, all algorithms by one sum."""
     chosen = [case for case in cases(3) if case.count <= 1000]
