@@ -5,6 +5,8 @@
     input       the model, or the prediction of another row, is made of it
     chosen      inputs without a source were chosen so that it comes out
     beyond      the model cannot speak of it; ``how`` says why
+
+Errors are (predicted - measured) / measured, of times or, where rates were published, of those.
 """
 
 from __future__ import annotations
@@ -16,14 +18,11 @@ from statistics import median
 
 from refcoll.planning.published import Row, published
 from refcoll.planning.validation_collectives import collectives
-from refcoll.planning.validation_rows import PREDICTED, Compared
+from refcoll.planning.validation_rows import BEYOND, CHOSEN, FITTED, INPUT, PREDICTED, Compared
 from refcoll.planning.validation_scaling import images, low_rank, samples, story
-from refcoll.planning.validation_steps import (
-    accumulated,
-    benchmarked,
-    bucketed,
-    straggling,
-)
+from refcoll.planning.validation_steps import accumulated, benchmarked, bucketed, straggling
+
+USES = (PREDICTED, FITTED, INPUT, CHOSEN, BEYOND)
 
 
 def _inputs(rows: Sequence[Row]) -> Iterator[Compared]:

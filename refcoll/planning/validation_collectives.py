@@ -76,9 +76,7 @@ def ratios(told: Sequence[Compared]) -> Iterator[Ratio]:
 def _ratio(title: str, nbytes: int, above: Compared, below: Compared) -> Ratio:
     assert above.predicted is not None
     assert below.predicted is not None
-    return Ratio(
-        title, nbytes, above.measured / below.measured, above.predicted / below.predicted
-    )
+    return Ratio(title, nbytes, above.measured / below.measured, above.predicted / below.predicted)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,6 @@ def low_rank(rows: Sequence[Row]) -> Iterator[Compared]:
         yield Compared.of(row, machine.ranks * alone / seconds, how, "PowerSGD at 3 Gb/s")
 
 
-
 def _compressed(bucket: Bucket, machine: Machine, factors: bool) -> float:
     """Seconds of a bucket: what is not compressed, then P, then Q (Vogels et al., 2019)."""
     thin = matrices(bucket, rank=1, min_compression_rate=2.0)

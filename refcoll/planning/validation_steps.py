@@ -28,7 +28,7 @@ def benchmarked(rows: Sequence[Row]) -> Iterator[Compared]:
         if row.quantity == "slowdown":
             yield _small_buckets(row)
         elif "without" in row.note:
-            yield Compared.beyond(row, "that DDP itself takes 3 ms, on one GPU too")
+            yield Compared.input(row, "computing, of the steps with PowerSGD")
         elif row.ranks in (1, 16):
             yield Compared.input(row, "computing" if row.ranks == 1 else "interference")
         else:

@@ -1,0 +1,46 @@
+"""refcoll validate: the page, the tables, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+ROW = {
+    "subject", "machine", "nodes", "ranks", "algorithm", "bytes", "quantity", "value", "unit",
+    "kind", "source", "note", "use", "how", "group", "measured", "measured_unit", "predicted",
+    "error",
+}  # fmt: skip
+
+
+def test_the_page_is_what_comes(run_refcoll, tmp_path):
+    path = tmp_path / "page.md"
+    status, out, _ = run_refcoll("validate", "-o", str(path))
+    assert status == 0
+    remedy = "refcoll validate -o docs/validation.md"
+    assert path.read_text() == (DOCS / "validation.md").read_text(), remedy
+    assert out.splitlines()[0] in path.read_text().replace("\n", " ")  # the verdict
+
+
+def test_every_row_and_all_digits(run_refcoll, tmp_path):
+    path = tmp_path / "all.json"
+    status, out, _ = run_refcoll("validate", "--rows", "--json", str(path))
+    assert status == 0
+    content = json.loads(path.read_text())
+    assert content.keys() == {
+        "verdict", "rows", "groups", "held_out", "ratios", "repeated", "decline",
+    }  # fmt: skip
+    assert all(row.keys() == ROW for row in content["rows"])
+    assert out.splitlines()[0] == content["verdict"]
+    assert len(out.splitlines()) == len(content["rows"]) + 3
+    for each in content["rows"]:
+        if each["predicted"] is None:
+            assert each["error"] is None
+        else:
+            assert each["error"] == each["predicted"] / each["measured"] - 1
+
+
+def test_a_page_that_cannot_be_written_is_refused_first(run_refcoll, tmp_path):
+    status, _, err = run_refcoll("validate", "-o", str(tmp_path / "none" / "page.md"))
+    assert status == 2
+    assert "markdown=" in err
