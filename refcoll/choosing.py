@@ -144,18 +144,16 @@ def _ranked(
         for each in algorithms(collective)
         if each.sizes.holds(size) and not each.needs_helpers
     ]
-    timed = [
-        (_seconds(made, nbytes), made)
-        for made in programs
-        if not in_order or (made.claims and made.claims.in_rank_order)
-    ]
-    if not timed:
+    if in_order:
+        programs = [made for made in programs if made.claims and made.claims.in_rank_order]
+    if not programs:
         where = f" with root={root}" if root else ""
         remedy = "use root=0, or say" if root else "say"
         raise ArgumentError(
             f"no algorithm for {collective}{where} keeps rank order, as an operator that does "
             f"not commute needs; {remedy} that the operator commutes, if it does"
         )
+    timed = ((_seconds(made, nbytes), made) for made in programs)
     return tuple(sorted(timed, key=lambda pair: pair[0]))
 
 

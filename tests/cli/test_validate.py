@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from refcoll.planning.validation_report import validation
+
 DOCS = Path(__file__).parent.parent.parent / "docs"
 ROW = {
     "subject", "machine", "nodes", "ranks", "algorithm", "bytes", "quantity", "value", "unit",
@@ -38,6 +40,17 @@ def test_every_row_and_all_digits(run_refcoll, tmp_path):
             assert each["error"] is None
         else:
             assert each["error"] == each["predicted"] / each["measured"] - 1
+
+
+def test_other_pages_say_the_same():
+    """Of how many figures, and the medians in the middle."""
+    made = validation()
+    medians = {each.title: f"{each.median:.0%}".replace("%", " %") for each in made.groups}
+    for page in ("../README.md", "planning.md"):
+        text = (DOCS / page).read_text()
+        for size in ("1 to 64 MiB", "64 MiB to 1 GiB"):
+            assert medians[f"all-reduce, {size}"] in text, page
+    assert f"beside {len(made.rows)} published figures" in (DOCS / "../README.md").read_text()
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(run_refcoll, tmp_path):
