@@ -37,9 +37,9 @@ from refcoll.planning.why_example import example as the_example
 
 
 def why(
-    model: Model = "resnet50", backward: Backward = "200ms", machine_name: MachineName = "h100-node",
-    nodes: Nodes = 4, ranks_per_node: RanksPerNode = None, rails: Rails = None,
-    forward: Forward = None, dtype: Dtype = "float32", rule: Rule = "ddp",
+    model: Model = "resnet50", backward: Backward = "200ms", nodes: Nodes = 4,
+    machine_name: MachineName = "h100-node", ranks_per_node: RanksPerNode = None,
+    rails: Rails = None, forward: Forward = None, dtype: Dtype = "float32", rule: Rule = "ddp",
     bucket_mb: BucketMb = None, algorithm: Algorithm = "NCCL", accumulate: Accumulate = 1,
     reduce_all: ReduceAll = False, compress: Compress = 1.0, zero: Zero = 0, late: Late = "0s",
     interference: Interference = 1.0, then: Then = None, measured: Measured = None,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from refcoll.planning.validation_report import validation
+from refcoll.planning.validation_steps import slowed
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 ROW = {
@@ -51,6 +52,10 @@ def test_other_pages_say_the_same():
         for size in ("1 to 64 MiB", "64 MiB to 1 GiB"):
             assert medians[f"all-reduce, {size}"] in text, page
     assert f"beside {len(made.rows)} published figures" in (DOCS / "../README.md").read_text()
+    (small,) = (each for each in made.rows
+                if (each.row.quantity, each.row.value) == ("slowdown", 0.038))  # fmt: skip
+    for said in (f"{-slowed(small.row):.1%} *faster*", f"{small.predicted:.1%} slower"):
+        assert said.replace("%", " %") in (DOCS / "timeline.md").read_text()
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(run_refcoll, tmp_path):

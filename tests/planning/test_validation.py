@@ -151,6 +151,8 @@ def test_a_late_rank_delays_all():
 
 def test_errors_are_as_stated(told):
     found = {each.title: each for each in groups(told)}
+    summed = [each for group in found.values() for each in group.rows]
+    assert {id(each) for each in summed} == {id(each) for each in told if each.use == PREDICTED}
     most = {"below 1 MiB": 0.35, "1 to 64 MiB": 0.45, "64 MiB to 1 GiB": 0.15,
             "1 GiB and more": 0.02}  # fmt: skip
     for size, error in most.items():
