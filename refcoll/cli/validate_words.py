@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from refcoll.cli.units import said_bytes
 from refcoll.planning.held_out import HeldOut
 from refcoll.planning.machine import counted
 from refcoll.planning.validation import Group
@@ -34,13 +35,15 @@ def said_error(error: float) -> str:
 def _value(each: Compared, value: float) -> str:
     if each.unit == "s":
         return said_seconds(value)
+    if each.unit == "B/s":
+        return f"{said_bytes(value)}/s"
     if each.row.quantity == "slowdown":
         return f"{value:.1%}"
     return f"{value:,.0f}" if 1000 <= value < 1e6 else f"{value:.4g}"
 
 
 def _unit(each: Compared) -> str:
-    return "" if each.unit == "s" else each.unit
+    return "" if each.unit in ("s", "B/s") else each.unit
 
 
 def _figure(each: Compared) -> str:

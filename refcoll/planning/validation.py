@@ -28,7 +28,7 @@ USES = (PREDICTED, FITTED, INPUT, CHOSEN, BEYOND)
 def _inputs(rows: Sequence[Row]) -> Iterator[Compared]:
     """What presets are made of."""
     for row in rows:
-        yield Compared.input(row, f"{row.machine}: {row.quantity}")
+        yield Compared.input(row, f"the preset ({row.kind})")
 
 
 _BY_SUBJECT: dict[tuple[str, ...], Callable[[Sequence[Row]], Iterator[Compared]]] = {
