@@ -1,4 +1,4 @@
-(** Hierarchical all-reduce by leaders (refcoll/algorithms/hierarchical.py).
+(** Hierarchical all-reduce by leaders (refcoll/algorithms/leaders.py).
 
         node 0:  0 <- 1          up: binomial reduce to the first rank of each node
         node 1:  2 <- 3          across: 0 -> 2 -> 4 -> 0, ring all-reduce of the K leaders

@@ -1,4 +1,4 @@
-(** Hierarchical all-reduce over rails (refcoll/algorithms/hierarchical.py): schedule, rounds.
+(** Hierarchical all-reduce over rails (refcoll/algorithms/rails.py): schedule, rounds.
 
         node 0:  0 -- 1         rail of the first half:    0 = = 2 = = 4
         node 1:  2 -- 3         rail of the second half:   1 = = 3 = = 5

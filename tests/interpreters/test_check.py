@@ -43,12 +43,14 @@ from samples import (
     ROOTED,
     SHAPES,
     SIZES,
-    defined,
     named,
     sizes_of,
     switched,
+    through,
     variants,
 )
+
+MERGING = [each for k in ("all_reduce", "reduce_scatter", "reduce") for each in algorithms(k)]
 
 
 def require_proof(made):
@@ -62,19 +64,21 @@ def require_proof(made):
 # ---- what is right -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("each", FLAT, ids=named)
-@pytest.mark.parametrize("size", SIZES)
+@through(SIZES, FLAT)
 def test_every_algorithm_is_right(each, size):
-    """Where it is defined; elsewhere it says so."""
     for options in variants(each):
-        if each.sizes.holds(size):
-            require_proof(program(each.collective, each.name, size, **options))
-        else:
+        require_proof(program(each.collective, each.name, size, **options))
+
+
+@pytest.mark.parametrize("each", FLAT, ids=named)
+def test_where_an_algorithm_is_not_defined_it_says_so(each):
+    for size in SIZES:
+        if not each.sizes.holds(size):
             with pytest.raises(ArgumentError, match=rf"size={size}: .* is defined for"):
-                program(each.collective, each.name, size, **options)
+                program(each.collective, each.name, size)
 
 
-@pytest.mark.parametrize(("each", "size"), defined([2, 3, 5, 8, 13, 32], ROOTED))
+@through([2, 3, 5, 8, 13, 32], ROOTED)
 def test_every_root_is_right(each, size):
     for root in range(size):
         require_proof(program(each.collective, each.name, size, root=root))
@@ -88,8 +92,7 @@ def test_every_arrangement_of_nodes_is_right(each, nodes):
         require_proof(program(each.collective, each.name, size, nodes=where))
 
 
-@pytest.mark.parametrize("each", HIERARCHICAL, ids=named)
-@pytest.mark.parametrize("size", SIZES)
+@through(SIZES, HIERARCHICAL)
 def test_hierarchical_algorithms_are_right_on_nodes_of_up_to_four(each, size):
     nodes = node_shape([4] * (size // 4) + [size % 4] * (size % 4 > 0))
     require_proof(program(each.collective, each.name, size, nodes=nodes))
@@ -372,7 +375,7 @@ def sample(sown, at_most=24):
 # ---- what is wrong -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("each", "size"), defined([4, 5]))
+@through([4, 5])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_fault_is_found_and_named(fault, each, size):
     verdicts, words = FAULTS[fault]
@@ -469,7 +472,7 @@ def test_a_failure_names_rank_step_and_chunk(fault, words):
         assert word in failure.message, failure.message
 
 
-@pytest.mark.parametrize(("each", "size"), defined([2, 3, 5, 8]))
+@through([2, 3, 5, 8])
 def test_where_a_fault_was_sown_is_where_the_checker_points(each, size):
     """Static faults lie at one place; so must the failure."""
     made = right(each, size)
@@ -479,11 +482,9 @@ def test_where_a_fault_was_sown_is_where_the_checker_points(each, size):
             assert report.failures[0].message.startswith(f"rank {rank} step {step + 1}: ")
 
 
-@pytest.mark.parametrize(
-    ("each", "size"),
-    defined([2, 3, 5, 8], [e for k in ("all_reduce", "reduce_scatter", "reduce")
-                           for e in algorithms(k)]),
-)  # fmt: skip
+@through(
+    [2, 3, 5, 8], [e for k in ("all_reduce", "reduce_scatter", "reduce") for e in algorithms(k)]
+)
 def test_a_dropped_reduce_lacks_whom_it_should_have_brought(each, size):
     """Played by hand with sets of ranks, on which one rank counts once."""
     made = right(each, size)
@@ -523,7 +524,7 @@ def played(made, steps):
     return held
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 3, 6, 9]))
+@through([1, 2, 3, 6, 9])
 def test_the_contributors_are_those_of_a_simpler_player(each, size):
     made = right(each, size)
     held, report = played(made, steps_of(made)), check(made)
@@ -826,7 +827,7 @@ def test_a_helper_of_one_s_own():
 
 
 @pytest.mark.parametrize("capacity", [0, 1, 2, inf])
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 5, 8]))
+@through([1, 2, 5, 8])
 def test_delivery_respects_cause_and_effect(each, size, capacity):
     graphs = right(each, size).graphs
     started, finished = set(), set()

@@ -110,6 +110,15 @@ def test_too_low_in_elements_that_have_nothing_in_common():
     assert words == "on all ranks: elements 0, 7, 14, 21, ...: too low by 2"
 
 
+def test_one_element_has_everything_in_common_by_chance():
+    def change(rank, right, given):
+        right[5] -= 2
+        return right
+
+    words = said(Call("all_reduce", 131, "int64"), change, again=in_full)
+    assert words == "on all ranks: element 5: too low by 2"
+
+
 def test_a_constant_and_what_is_added_to_everything():
     constant = lambda given: np.full(131, -1, "f4")  # noqa: E731
     words = said(SUM, lambda r, x, given: constant(given), again=lambda g: [constant(g)] * SIZE)
@@ -151,6 +160,24 @@ def test_large_numbers_are_not_beyond_the_range_of_what_holds_no_such():
                                                     for r in range(SIZE)])  # fmt: skip
     assert "float16" not in words
     assert "right values of other elements" in words
+
+
+def test_one_infinity_among_large_numbers_is_not_the_range_of_float16():
+    def change(rank, right, given):
+        right[9] = np.inf
+        return right
+
+    words = said(SUM, change, again=in_full)
+    assert words.startswith("on all ranks: element 9 wrong, the first is np.float32(inf) and")
+
+
+def test_a_few_values_are_not_those_of_another_operator_by_chance():
+    def change(rank, right, given):
+        right[9] = 1
+        return right
+
+    words = said(Call("all_reduce", 131, "int32"), change, again=in_full)
+    assert "element 9 wrong, the first is np.int32(1)" in words
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "bfloat16"])

@@ -63,9 +63,19 @@ def through_floats(e: Evidence, rank: int) -> str | None:
         within = at_end | (off <= 2 * e.size * size / 2**digits)
         # Rounded in that dtype most would be off by more than a little.
         much = at_end | (off >= size / 2**digits / 16)
+        if e.few(rank) and not _held(name, wanted[e.right(rank)]):
+            continue  # right ones have more digits than that
         if within.all() and much.mean() > 0.5 and (size > 2**digits).all():
             return f"{e.where(places)}: integers passed through {name}, which has {digits} digits"
     return None
+
+
+def _held(name: str, values: Array) -> bool:
+    """Whether all of the integers are numbers of the float dtype, or beyond the integers' end."""
+    within = values[values < np.iinfo(values.dtype).max]
+    with np.errstate(over="ignore"):
+        back = within.astype(name)
+    return bool(within.tolist() == back.tolist())  # Python compares the two exactly
 
 
 def narrowed(e: Evidence, rank: int) -> str | None:

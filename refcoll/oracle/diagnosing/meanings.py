@@ -74,7 +74,7 @@ def other_operator(e: Evidence, rank: int) -> str | None:
             continue
         with np.errstate(all="ignore"):
             other = merged(op, parts).astype(parts.dtype)
-        if e.equal(rank, other):
+        if e.equal(rank, other, everywhere=e.few(rank)):
             return f"{e.where(e.wrong[rank])}: the {_NAMES.get(op, op)}, not the {e.call.op}"
     return None
 
