@@ -159,7 +159,7 @@ def _machine_content(found: Found) -> dict[str, Any] | None:
                     "pattern": row.pattern.title, "rounds": row.rounds, "nbytes": row.nbytes,
                     "seconds": row.seconds, "error": error,
                 }
-                for row, error in zip(made.rows, made.fit.errors.each, strict=True)
+                for row, error in zip(made.rows, made.fit.errors.each[1:], strict=True)
             ],
         },
     }  # fmt: skip

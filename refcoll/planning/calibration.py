@@ -23,7 +23,7 @@ import numpy as np
 
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError
-from refcoll.planning.calibration_merging import Merging, mergings
+from refcoll.planning.calibration_merging import LONG, SHORTER, Merging, mergings
 from refcoll.planning.calibration_patterns import (
     ALONE,
     MERGE,
@@ -35,7 +35,7 @@ from refcoll.planning.calibration_patterns import (
     per_byte,
 )
 from refcoll.planning.calibration_timing import Measured, Stopwatch, measured
-from refcoll.planning.fitting import Fit, fitted
+from refcoll.planning.fitting import Fit, Observed, fitted
 from refcoll.planning.machine import NETWORK, NODE, Link, Machine
 from refcoll.topology import Nodes
 
@@ -102,6 +102,8 @@ class Calibration:
         return dict.fromkeys([*names, "overhead", "reduce_bandwidth"], said)
 
 
+_UNHURRIED = 10.0
+"""Seconds: with less, numpy merges shorter vectors."""
 _FIGURES = ("latency", "bandwidth", "achieved", "gap")
 
 
@@ -116,10 +118,11 @@ def calibrated(comm: Communicator, limit: float = 30.0) -> Calibration:
         raise ArgumentError("ranks=1: there is no link to measure; use two or more")
     if len({*sizes}) > 1:
         raise ArgumentError(f"nodes={sizes}: a machine has as many ranks on each; use such a job")
+    call, one_off = _calls(comm, 0.02 * limit)
     rows = list(measured(comm, patterns(comm.nodes), 0.9 * limit))
-    fit = fitted([row.observed for row in rows], _names(comm.nodes))
-    one_off = _one_off(comm, 0.02 * limit)
-    merging = mergings() if comm.rank == 0 else []
+    observed = [Observed(({OVERHEAD: 1.0},), call, 0), *(row.observed for row in rows)]
+    fit = fitted(observed, _names(comm.nodes))
+    merging = mergings(LONG if limit >= _UNHURRIED else SHORTER) if comm.rank == 0 else []
     comm.barrier()
     return Calibration(comm.nodes, rows, fit, merging, one_off)
 
@@ -132,9 +135,13 @@ def _names(nodes: Nodes) -> list[str]:
     return [OVERHEAD, *both, *map(gap, there), MERGE]
 
 
-def _one_off(comm: Communicator, limit: float) -> float:
-    """Between a call that is compared with the other ranks' and a plan's run."""
+def _calls(comm: Communicator, limit: float) -> tuple[float, float]:
+    """Seconds of a plan's run where a rank is alone, so that no message is sent; and what a
+    call that is compared with the other ranks' takes more than a plan's run."""
     watch, x = Stopwatch(comm, limit), np.ones(1, np.float32)
-    plan = comm.plan("all_reduce", x, out=x)
-    planned = watch.median(plan.run)
-    return max(0.0, watch.median(lambda: comm.all_reduce(x, out=x)) - planned)
+    alone = comm.split(comm.rank)
+    assert alone is not None
+    with alone:
+        empty = watch.median(alone.plan("all_reduce", x, out=x).run)
+    planned = watch.median(comm.plan("all_reduce", x, out=x).run)
+    return empty, max(0.0, watch.median(lambda: comm.all_reduce(x, out=x)) - planned)

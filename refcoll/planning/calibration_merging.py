@@ -17,9 +17,9 @@ import numpy as np
 from refcoll.operators import OPERATORS, kind
 
 DTYPES = ("float32", "float64", "float16", "int32", "int64")
-SHORT, LONG = 1 << 10, 1 << 22
-"""Bytes."""
-_RUNS = {SHORT: 101, LONG: 5}
+SHORT, SHORTER, LONG = 1 << 10, 1 << 18, 1 << 22
+"""Bytes: the shorter length, and the longer one, where there is little time and where not."""
+_RUNS_SHORT, _RUNS_LONG = 101, 5
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Merging:
     """Bytes of one operand per second, beyond that."""
 
 
-def mergings(dtypes: tuple[str, ...] = DTYPES, longest: int = LONG) -> list[Merging]:
+def mergings(longest: int = LONG, dtypes: tuple[str, ...] = DTYPES) -> list[Merging]:
     """Every built-in operator on every dtype that it is defined for; avg merges as sum does."""
     return [
         _merging(op, name, longest)
@@ -51,7 +51,7 @@ def _merging(op: str, dtype: str, longest: int) -> Merging:
         left, right, out = (np.ones(nbytes // np.dtype(dtype).itemsize, dtype) for _ in range(3))
         return lambda: merge(left, right, out)
 
-    short, long = (_seconds(run(n), _RUNS[k]) for n, k in ((SHORT, SHORT), (longest, LONG)))
+    short, long = _seconds(run(SHORT), _RUNS_SHORT), _seconds(run(longest), _RUNS_LONG)
     slope = max(long - short, 1e-12) / (longest - SHORT)
     return Merging(op, dtype, max(0.0, short - SHORT * slope), 1 / slope)
 

@@ -77,9 +77,12 @@ class Pattern:
         link = f"{self.link}, alone" if self.kind == ALONE else self.link
         steps = 2 * rounds if self.kind == ALONE else rounds
         counts = {
-            OVERHEAD: 1.0, latency(link): steps, gap(link): steps * (self.peers - 1),
+            OVERHEAD: 1.0,
+            latency(link): steps,
             per_byte(link): steps * self.peers * nbytes,
-        }  # fmt: skip
+        }
+        if self.kind == FAN:
+            counts[gap(link)] = steps * (self.peers - 1)
         return {**counts, MERGE: steps * nbytes} if self.kind == MERGING else counts
 
     def _round(self, rank: int) -> Iterator[Step]:

@@ -26,6 +26,7 @@ import numpy as np
 Counts: TypeAlias = Mapping[str, float]
 """How often each figure counts, by name."""
 Matrix: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Vector: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 _TURNS = 20
 """Times that the greatest sums are chosen anew, at most."""
 
@@ -106,7 +107,7 @@ def _solved(
     observed: Sequence[Observed], names: Sequence[str]
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Figures, and the names of those that cannot be told."""
-    chosen = [each.forms[0] for each in observed]
+    chosen = [_mean(each.forms) for each in observed]
     for _ in range(_TURNS):
         rows = np.array([[form.get(name, 0.0) for name in names] for form in chosen])
         rows /= np.array([[each.seconds] for each in observed])
@@ -118,6 +119,14 @@ def _solved(
         chosen = greatest
     occurring = [k for k in range(len(names)) if rows[:, k].any()]
     return found, tuple(names[k] for k in occurring if k not in told)
+
+
+def _mean(forms: Sequence[Counts]) -> Counts:
+    """What to begin with: every figure of every sum occurs."""
+    if len(forms) == 1:
+        return forms[0]
+    names = {name for form in forms for name in form}
+    return {name: sum(form.get(name, 0.0) for form in forms) / len(forms) for name in names}
 
 
 def _greatest(each: Observed, figures: Counts) -> Counts:
@@ -144,12 +153,20 @@ def _not_negative(rows: Matrix) -> list[float]:
     """x, none below 0, for which the squares of rows x - 1 sum up to the least."""
     count = rows.shape[1]
     best, least = np.zeros(count), float(len(rows))
-    for used in (each for n in range(1, count + 1) for each in combinations(range(count), n)):
-        lengths = np.linalg.norm(rows[:, used], axis=0)
-        scaled = rows[:, used] / lengths
-        found = np.linalg.lstsq(scaled, np.ones(len(rows)), rcond=None)[0] / lengths
-        residual = float(np.sum((rows[:, used] @ found - 1) ** 2))
-        if found.min() >= 0 and residual < least:
-            least, best = residual, np.zeros(count)
-            best[list(used)] = found
+    for size in range(count, 0, -1):
+        for used in combinations(range(count), size):
+            found = _least_squares(rows[:, used])
+            residual = float(np.sum((rows[:, used] @ found - 1) ** 2))
+            if found.min() >= 0 and residual < least:
+                least, best = residual, np.zeros(count)
+                best[list(used)] = found
+        if np.count_nonzero(best) == count:
+            break  # nothing is better than what all of them reach
     return [float(value) for value in best]
+
+
+def _least_squares(rows: Matrix) -> Vector:
+    """x for which the squares of rows x - 1 sum up to the least, whatever its signs."""
+    lengths = np.linalg.norm(rows, axis=0)
+    found: Vector = np.linalg.lstsq(rows / lengths, np.ones(len(rows)), rcond=None)[0] / lengths
+    return found

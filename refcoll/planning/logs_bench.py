@@ -67,8 +67,9 @@ def _row(log: Lines, place: int, cells: list[str]) -> dict[str, Any]:
     if told["#wrong"] not in ("0", "-") or not seconds:
         log.refuse(place, f"{told['#wrong']} elements are wrong, or no time is told", "run again")
     return {
-        "log": log.path.name, "where": log.place(place), "nbytes": int(number(log, place, "size", told["size"])),
-        "seconds": seconds, "in_place": told["place"] == "in",
+        "log": log.path.name, "where": log.place(place), "seconds": seconds,
+        "nbytes": int(number(log, place, "size", told["size"])),
+        "in_place": told["place"] == "in",
     }  # fmt: skip
 
 
@@ -76,15 +77,16 @@ def from_json(path: Path, text: str) -> list[Sample]:
     """The rows of what --json wrote.  Raises ArgumentError for any other JSON."""
     try:
         content = json.loads(text)
+        collective, ranks = content["collective"], int(content["ranks"])
         return [
             Sample(
-                log=path.name, where=f"{path}, row {place}", collective=content["collective"],
-                contender=row["contender"], ranks=int(content["ranks"]),
+                log=path.name, where=f"{path}, row {place}", collective=collective,
+                contender=row["contender"], ranks=ranks,
                 nodes=len(content.get("ranks_on_nodes", [0])), nbytes=int(row["size"]),
                 seconds=_positive(row["time_us"]) * 1e-6, in_place=bool(row["in_place"]),
             )
             for place, row in enumerate(content["rows"])
-            if _counts(content["collective"], row["contender"])
+            if _counts(collective, row["contender"])
         ]  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ArgumentError(

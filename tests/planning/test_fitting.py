@@ -1,0 +1,113 @@
+"""Figures come out of times that were made of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from refcoll import program
+from refcoll.planning.fitting import Errors, Observed, errors_of, fitted
+from refcoll.rates import Rates
+
+ALPHA, BETA, GAMMA = Fraction(3, 10**6), Fraction(1, 50 * 10**9), Fraction(1, 10**12)
+RATES = Rates(ALPHA, BETA, GAMMA)
+
+
+def of_ring(ranks, nbytes):
+    """2(N-1) alpha + 2(N-1)/N S beta + (N-1)/N S gamma (Patarasuk and Yuan 2009), and its time
+    in rational numbers, from the claim."""
+    steps = 2 * (ranks - 1)
+    counts = {"a": steps, "b": steps / ranks * nbytes, "c": steps / ranks / 2 * nbytes, "o": 1.0}
+    return counts, program("all_reduce", "ring", ranks).claims.time(nbytes, RATES)
+
+
+def rings(sizes, ranks=(8,)):
+    made = [(n, *of_ring(size, n)) for size in ranks for n in sizes]
+    return [Observed((counts,), float(exact), n) for n, counts, exact in made]
+
+
+SIZES = [4**k for k in range(5, 15)]
+
+
+def test_exact_times_give_the_figures_they_were_made_of():
+    """One log of a ring cannot tell a call from latency, or merging from moving: beta counts
+    twice what gamma does."""
+    fit = fitted(rings(SIZES), ["a", "b", "c", "o"])
+    assert fit.figures["a"] == pytest.approx(float(ALPHA), rel=1e-9)
+    assert fit.figures["b"] == pytest.approx(float(BETA + GAMMA / 2), rel=1e-9)
+    assert fit.untold == ("c", "o")
+    assert abs(fit.errors.worst) < 1e-9
+    assert abs(fit.held_out.worst) < 1e-9
+
+
+def test_rings_of_two_sizes_tell_a_call_from_latency():
+    fit = fitted(
+        [Observed(each.forms, each.seconds + 7e-6, each.nbytes) for each in rings(SIZES, (4, 8))],
+        ["a", "b", "o"],
+    )
+    assert fit.untold == ()
+    assert fit.figures["o"] == pytest.approx(7e-6, rel=1e-6)
+    assert fit.figures["a"] == pytest.approx(float(ALPHA), rel=1e-6)
+
+
+def test_noise_moves_figures_by_no_more_than_itself():
+    """Times off by up to 10 %: relative least squares is a mean of relative errors."""
+    draw = np.random.default_rng(7)
+    noisy = [
+        Observed(each.forms, each.seconds * draw.uniform(0.9, 1.1), each.nbytes)
+        for each in rings(SIZES)
+    ]
+    fit = fitted(noisy, ["a", "b"])
+    assert fit.figures["a"] == pytest.approx(float(ALPHA), rel=0.1)
+    assert fit.figures["b"] == pytest.approx(float(BETA + GAMMA / 2), rel=0.1)
+    assert 0 < fit.errors.median < abs(fit.errors.worst) < 0.25
+
+
+def test_short_vectors_count_as_much_as_long_ones():
+    """Absolute least squares would take the latency from what the longest vectors are off by."""
+    observed = rings(SIZES)
+    last = observed[-1]
+    observed[-1] = Observed(last.forms, last.seconds * 1.05, last.nbytes)
+    assert fitted(observed, ["a", "b"]).figures["a"] == pytest.approx(float(ALPHA), rel=0.01)
+
+
+def test_no_figure_is_below_zero():
+    """Of t = 2, 1 for counts 1, 2 of b the line would fall; 0.6 is the least relative square:
+    the minimum of (b/2 - 1)^2 + (2b - 1)^2 is at b = 2.5 / 4.25, beside a of its own it is 0."""
+    rows = [Observed(({"a": 1.0, "b": n},), t, int(n)) for n, t in ((1.0, 2.0), (2.0, 1.0))]
+    fit = fitted(rows, ["a", "b"])
+    assert fit.figures["b"] == 0.0
+    assert fit.figures["a"] == pytest.approx((1 / 2 + 1) / (1 / 4 + 1))
+    alone = fitted([Observed(({"b": n},), t, int(n)) for n, t in ((1.0, 2.0), (2.0, 1.0))], ["b"])
+    assert alone.figures["b"] == pytest.approx(2.5 / 4.25)
+
+
+def test_of_several_sums_the_greatest_counts():
+    """A pipeline is as slow as its slowest stage: max(10 a, b n) has a corner at n = 10 a / b."""
+    a, b = 2e-6, 1e-9
+    rows = [
+        Observed(({"a": 10.0}, {"b": float(n)}), max(10 * a, b * n), n)
+        for n in (10, 1000, 10_000, 40_000, 10**6)
+    ]
+    fit = fitted(rows, ["a", "b"])
+    assert fit.figures == pytest.approx({"a": a, "b": b}, rel=1e-9)
+
+
+def test_held_out_sizes_are_judged_by_a_fit_without_them():
+    """a + b n through the 1st and 3rd of four sizes; the 2nd was measured twice as long."""
+    times = {1: 1.0, 10: 2 * 1.9, 100: 10.9, 1000: 100.9}
+    rows = [Observed(({"a": 1.0, "b": n},), t, n) for n, t in times.items()]
+    fit = fitted(rows, ["a", "b"])
+    assert fit.held_out.each == pytest.approx((-0.5, 0.0), abs=1e-9)
+    assert fit.held_out.worst == pytest.approx(-0.5)
+    assert fitted(rows[:3], ["a", "b"]).held_out is None
+
+
+def test_errors_are_said_as_shares():
+    errors = Errors((0.1, -0.4, 0.2))
+    assert (errors.median, errors.worst) == (0.2, -0.4)
+    assert str(errors) == "median 20.0%, worst -40.0%"
+    (row,) = rings([1024])
+    assert errors_of([row], {"a": 0.0, "b": 0.0}).each == (-1.0,)
