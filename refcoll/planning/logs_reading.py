@@ -24,8 +24,12 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def read_log(path: Path, given: Given) -> list[Sample]:
-    """All times in a log.  Raises ArgumentError, with file and line, for what is none."""
+def read_log(path: str | Path, given: Given | None = None) -> list[Sample]:
+    """All times in a log; ``given`` is what that does not say itself.
+
+    Raises ArgumentError, with file and line, for what is none.
+    """
+    path, given = Path(path), given or Given()
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
