@@ -2,10 +2,12 @@
 
     seconds = overhead + alphas latency + bytes per_byte + ...    a sum of counts x figures
 
-Fitted so that the squares of the *relative* errors, (predicted - measured) / measured, sum up
-to the least: weighted least squares with weights 1 / seconds^2, without which the longest
-vectors alone would count.  No figure may be below 0 (Lawson and Hanson, Solving Least Squares
-Problems, 1974, ch. 23: the least residual over all sets of figures that are not 0).
+Fitted so that the *relative* errors, |predicted / measured - 1|, sum up to the least: were they
+not relative, the longest vectors alone would count, and were they squared, the few times that
+were taken in a bad moment, or where a library changes its ways.  It is done by least squares
+again and again, each error weighted by 1 / its last amount (Schlossmacher, J. American
+Statistical Association 68, 1973), with no figure below 0 (Lawson and Hanson, Solving Least
+Squares Problems, 1974, ch. 23).
 
 What the counts cannot tell apart is left out, the later figure first: on so many ranks a ring
 merges half as many bytes as it sends, whatever their number, so that one log of it tells
@@ -17,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -26,9 +27,11 @@ import numpy as np
 Counts: TypeAlias = Mapping[str, float]
 """How often each figure counts, by name."""
 Matrix: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-Vector: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-_TURNS = 20
-"""Times that the greatest sums are chosen anew, at most."""
+Vector: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+_TURNS = 50
+"""Times that weights, or the greatest sums, are chosen anew, at most."""
+_EXACT = 1e-6
+"""Errors below this weigh no more."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def _solved(
         rows = np.array([[form.get(name, 0.0) for name in names] for form in chosen])
         rows /= np.array([[each.seconds] for each in observed])
         told = _independent(rows)
-        found = dict(zip((names[k] for k in told), _not_negative(rows[:, told]), strict=True))
+        found = dict(zip((names[k] for k in told), _least_errors(rows[:, told]), strict=True))
         greatest = [_greatest(each, found) for each in observed]
         if greatest == chosen:
             break
@@ -149,24 +152,45 @@ def _independent(rows: Matrix) -> list[int]:
     return told
 
 
-def _not_negative(rows: Matrix) -> list[float]:
-    """x, none below 0, for which the squares of rows x - 1 sum up to the least."""
-    count = rows.shape[1]
-    best, least = np.zeros(count), float(len(rows))
-    for size in range(count, 0, -1):
-        for used in combinations(range(count), size):
-            found = _least_squares(rows[:, used])
-            residual = float(np.sum((rows[:, used] @ found - 1) ** 2))
-            if found.min() >= 0 and residual < least:
-                least, best = residual, np.zeros(count)
-                best[list(used)] = found
-        if np.count_nonzero(best) == count:
-            break  # nothing is better than what all of them reach
+def _least_errors(rows: Matrix) -> list[float]:
+    """x, none below 0, for which the amounts of rows x - 1 sum up to the least."""
+    lengths = np.linalg.norm(rows, axis=0)
+    weights, wanted = np.ones(len(rows)), np.ones(len(rows))
+    best, least = np.zeros(rows.shape[1]), np.inf
+    for _ in range(_TURNS):
+        found = _least_squares(rows / lengths * weights[:, None], wanted * weights) / lengths
+        amounts = np.abs(rows @ found - 1)
+        if amounts.sum() >= least * (1 - 1e-9):
+            break
+        best, least = found, amounts.sum()
+        weights = 1 / np.sqrt(np.maximum(amounts, _EXACT))
     return [float(value) for value in best]
 
 
-def _least_squares(rows: Matrix) -> Vector:
-    """x for which the squares of rows x - 1 sum up to the least, whatever its signs."""
-    lengths = np.linalg.norm(rows, axis=0)
-    found: Vector = np.linalg.lstsq(rows / lengths, np.ones(len(rows)), rcond=None)[0] / lengths
-    return found
+def _least_squares(rows: Matrix, wanted: Vector) -> Vector:
+    """x, none below 0, for which the squares of rows x - wanted sum up to the least.
+
+    Invariant: x is the least over ``used``, all of it above 0.  Of the others the one that
+    lowers the sum fastest joins; who would fall below 0 then leaves, where it reaches 0.
+    """
+    x, used = np.zeros(rows.shape[1]), np.zeros(rows.shape[1], bool)
+    for _ in range(3 * len(x)):
+        slope = np.where(used, 0.0, rows.T @ (wanted - rows @ x))
+        if slope.max() <= 1e-12 * np.linalg.norm(wanted):
+            break
+        used[slope.argmax()] = True
+        while (aim := _over(rows, wanted, used)).min() < 0:
+            falling = aim < 0
+            step = (x[falling] / (x[falling] - aim[falling])).min()
+            x += step * (aim - x)
+            used &= x > 1e-15
+            x[~used] = 0.0
+        x = aim
+    return x
+
+
+def _over(rows: Matrix, wanted: Vector, used: Vector) -> Vector:
+    """The same of any signs, with 0 for all but ``used``."""
+    x = np.zeros(rows.shape[1])
+    x[used] = np.linalg.lstsq(rows[:, used], wanted, rcond=None)[0]
+    return x
