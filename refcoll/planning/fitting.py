@@ -2,12 +2,13 @@
 
     seconds = overhead + alphas latency + bytes per_byte + ...    a sum of counts x figures
 
-Fitted so that the *relative* errors, |predicted / measured - 1|, sum up to the least: were they
-not relative, the longest vectors alone would count, and were they squared, the few times that
-were taken in a bad moment, or where a library changes its ways.  It is done by least squares
-again and again, each error weighted by 1 / its last amount (Schlossmacher, J. American
-Statistical Association 68, 1973), with no figure below 0 (Lawson and Hanson, Solving Least
-Squares Problems, 1974, ch. 23).
+Fitted so that |log(predicted / measured)| sums up to the least: half as long is as wrong as
+twice as long, for short vectors as for long ones, and the few times that were taken in a bad
+moment, or where a library changes its ways, do not move the rest, as they would if they were
+squared.  It is done by least squares again and again, each error weighted by what its last
+amount asks for (iteratively reweighted least squares: Holland and Welsch, Communications in
+Statistics A6, 1977), with no figure below 0 (Lawson and Hanson, Solving Least Squares
+Problems, 1974, ch. 23).
 
 What the counts cannot tell apart is left out, the later figure first: on so many ranks a ring
 merges half as many bytes as it sends, whatever their number, so that one log of it tells
@@ -153,17 +154,18 @@ def _independent(rows: Matrix) -> list[int]:
 
 
 def _least_errors(rows: Matrix) -> list[float]:
-    """x, none below 0, for which the amounts of rows x - 1 sum up to the least."""
+    """x, none below 0, for which |log(rows x)| sums up to the least."""
     lengths = np.linalg.norm(rows, axis=0)
     weights, wanted = np.ones(len(rows)), np.ones(len(rows))
     best, least = np.zeros(rows.shape[1]), np.inf
     for _ in range(_TURNS):
         found = _least_squares(rows / lengths * weights[:, None], wanted * weights) / lengths
-        amounts = np.abs(rows @ found - 1)
-        if amounts.sum() >= least * (1 - 1e-9):
-            break
-        best, least = found, amounts.sum()
-        weights = 1 / np.sqrt(np.maximum(amounts, _EXACT))
+        ratios = np.maximum(rows @ found, _EXACT)
+        amount = float(np.abs(np.log(ratios)).sum())
+        if amount < least:
+            best, least = found, amount
+        # The slope of |log r| over r - 1: then both sums have their least where they are level.
+        weights = 1 / np.sqrt(ratios * np.maximum(np.abs(ratios - 1), _EXACT))
     return [float(value) for value in best]
 
 

@@ -74,12 +74,19 @@ def test_short_vectors_count_as_much_as_long_ones():
 
 
 def test_no_figure_is_below_zero():
-    """Of t = 2, 1 for counts 1, 2 of b a line would fall.  Level, a = 1 is off by 1/2 and 0;
-    b alone by least |b/2 - 1| + |2 b - 1|, which has its corner at b = 1/2."""
-    rows = [Observed(({"a": 1.0, "b": n},), t, int(n)) for n, t in ((1.0, 2.0), (2.0, 1.0))]
-    assert fitted(rows, ["a", "b"]).figures == pytest.approx({"a": 1.0, "b": 0.0}, abs=1e-5)
-    alone = fitted([Observed(({"b": n},), t, int(n)) for n, t in ((1.0, 2.0), (2.0, 1.0))], ["b"])
-    assert alone.figures["b"] == pytest.approx(0.5, rel=1e-5)
+    """Times of 4, 2, 1 for counts 1, 2, 3 of b: a line would fall.  Of figures that may not, the
+    level a = 2 is best, the median; and b alone is best at the median of 4/1, 2/2, 1/3."""
+    times = ((1.0, 4.0), (2.0, 2.0), (3.0, 1.0))
+    rows = [Observed(({"a": 1.0, "b": n},), t, int(n)) for n, t in times]
+    assert fitted(rows, ["a", "b"]).figures == pytest.approx({"a": 2.0, "b": 0.0}, abs=1e-4)
+    alone = fitted([Observed(({"b": n},), t, int(n)) for n, t in times], ["b"])
+    assert alone.figures["b"] == pytest.approx(1.0, rel=1e-4)
+
+
+def test_twice_as_long_is_as_wrong_as_half_as_long():
+    """Times of 1 and 8 for what else costs the same, and one of 2: the median, 2, not a mean."""
+    rows = [Observed(({"a": 1.0},), t, n) for n, t in enumerate((1.0, 2.0, 8.0), 1)]
+    assert fitted(rows, ["a"]).figures["a"] == pytest.approx(2.0, rel=1e-4)
 
 
 def test_a_few_bad_moments_do_not_count():
