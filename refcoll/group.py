@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from refcoll.agreement import CHANNEL, Agreement, Said
-from refcoll.arguments import Call, Request, checked, seconds
+from refcoll.arguments import Call, Request, checked, seconds, taken
 from refcoll.binding import told_to_all
 from refcoll.buffers import Buffers
 from refcoll.errors import (
@@ -79,7 +79,7 @@ class CollectivePlan:
         """Do it once; returns the result as the communicator's method does."""
         comm = self._comm
         limit, watching = comm._limit(timeout), comm.watching
-        if comm._order.idle:
+        if comm._order.idle and comm._ordered is None:
             return comm._guarded(self._run, limit, watching)
         return comm._do(lambda: self._run(limit, watching))
 
@@ -118,7 +118,7 @@ class Group:
                 f"transport={transport!r:.80} is no Transport; refcoll.connect and refcoll.spawn "
                 "make communicators"
             )
-        self.transport = transport
+        self.transport, self._ordered = transport, transport.arrays.ordered
         self.tuning = find_tuning(tuning)
         self.timeout = seconds(timeout)
         self.rank, self.size = transport.rank, transport.size
@@ -342,6 +342,7 @@ class Group:
             compare = flag(check, "check")
             flag(async_op, "async_op")
             limit = self._limit(timeout)
+            request = taken(request, self.transport.arrays)
             found = (self._one_off.recall(request) if once else None) or self._considered(
                 request, once
             )
@@ -358,7 +359,7 @@ class Group:
         return found
 
     def _considered(self, request: Request, once: bool) -> tuple[Call, Said]:
-        call = checked(request, self.rank, self.size)
+        call = checked(request, self.rank, self.size, self.transport.arrays)
         said = Said(call.record())
         if once:
             self._one_off.remember(call, said)
@@ -377,10 +378,16 @@ class Group:
         return self.timeout if timeout is None else seconds(timeout)
 
     def _do(self, function: Callable[[], T]) -> T:
+        function = self._as_called(function)
         return self._order.run(lambda: self._guarded(function))
 
     def _begin(self, function: Callable[[], T]) -> Handle[T]:
+        function = self._as_called(function)
         return self._order.submit(lambda: self._guarded(function))
+
+    def _as_called(self, function: Callable[[], T]) -> Callable[[], T]:
+        """What any thread may run: on a device it follows what the caller has queued by now."""
+        return function if self._ordered is None else self._ordered(function)
 
     def _unheard(self, error: BaseException) -> None:
         """An operation has failed and nobody waited for it: say so, and let the job fail."""

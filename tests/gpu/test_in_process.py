@@ -1,0 +1,233 @@
+"""Ranks as threads with device arrays, ordered by events, with a stand-in for the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from late_stream import LateArray, LateRuntime, LateStream
+from refcoll import ArgumentError, spawn, user_operator
+from refcoll.testing.cases import cases
+from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
+from refcoll.testing.verification import verify
+from refcoll.transport import Incoming, Outgoing
+from refcoll_cupy.arrays import DeviceArrays
+
+LONG = pytest.mark.long
+
+
+def on(runtime, kind=DeviceArrays):
+    """What makes each rank's arrays; several ranks may share a device."""
+    return lambda rank: kind(runtime, rank % runtime.devices())
+
+
+@pytest.mark.parametrize("check", [*CHECKS, *SPARE_CHECKS], ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    ("size", "devices", "eagerness"),
+    [(3, 2, 0.0), *(pytest.param(n, 1, e, marks=LONG) for n in (1, 2, 4) for e in (0.0, 0.5, 1.0))],
+)
+def test_it_keeps_the_contract(check, size, devices, eagerness):
+    spawn(size, lambda comm: check(comm.transport), arrays=on(LateRuntime(devices, eagerness)))
+
+
+@pytest.mark.parametrize("eagerness", [0.0, 0.5])
+def test_algorithms_are_right_to_the_bit_and_move_what_they_claim(eagerness):
+    """All dtypes and operators of the all-reduce by one algorithm, all algorithms by one sum."""
+    chosen = [case for case in cases(3) if case.count <= 1000]
+    every = [c for c in chosen if c.collective == "all_reduce" and c.algorithm == "ring"]
+    one = [c for c in chosen if c.count == 4]
+    runtime = LateRuntime(2, eagerness)
+    rows = spawn(3, lambda comm: list(verify(comm.transport, every + one, 30)), arrays=on(runtime))
+    assert len(rows[0]) > 100
+    assert [row.problems for row in rows[0] if not row.ok] == []
+
+
+def test_results_are_the_hosts_to_the_bit():
+    """Of values that show the order of merging, and of NaNs, infinities and zeros."""
+    chance = np.random.default_rng(5)
+    inputs = (chance.normal(size=(4, 999)) * 10.0 ** chance.integers(-8, 8, (4, 999))).astype("f4")
+    inputs[:, :40] = chance.choice([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], (4, 40))
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(inputs[comm.rank])
+        return [comm.transport.arrays.to_host(comm.all_reduce(x, op)) for op in OPS]
+
+    OPS = ("sum", "prod", "min", "max", "avg")  # noqa: N806
+    on_host, on_device = spawn(4, run), spawn(4, run, arrays=on(LateRuntime()))
+    for mine, theirs in zip(on_host, on_device, strict=True):
+        for one, other in zip(mine, theirs, strict=True):
+            same = one.view("u4") == other.view("u4")
+            assert (same | (np.isnan(one) & np.isnan(other))).all()
+
+
+# ---- what each synchronisation is for ----------------------------------------------------
+
+
+def test_a_call_follows_what_its_caller_has_queued_and_is_over_when_it_returns():
+    runtime = LateRuntime()
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+        total = comm.all_reduce(x)
+        return runtime.peek(total)
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 3).all()
+
+
+class DoesNotFollow(DeviceArrays):
+    """Its stream waits for no other before a call."""
+
+    def ordered(self, function):
+        def run():
+            with self.stream:
+                result = function()
+                self.stream.synchronize()
+                return result
+
+        return run
+
+
+class DoesNotEnd(DeviceArrays):
+    """A call returns though what it has queued is not done."""
+
+    def ordered(self, function):
+        inner = super().ordered(function)
+
+        def run():
+            self.stream.synchronize, kept = (lambda: None), self.stream.synchronize
+            try:
+                return inner()
+            finally:
+                self.stream.synchronize = kept
+
+        return run
+
+
+class IsNotSentInOrder(DeviceArrays):
+    """What arrives is read before what was queued to write it is done, or written while read."""
+
+    def after(self, moment):
+        pass
+
+
+@pytest.mark.parametrize("broken", [DoesNotFollow, DoesNotEnd])
+def test_without_that_it_is_wrong(broken):
+    runtime = LateRuntime()
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+        return runtime.peek(comm.all_reduce(x))
+
+    assert any((found != 3).any() for found in spawn(2, run, arrays=on(runtime, broken)))
+
+
+def one_way(comm, runtime, writes_again):
+    """Rank 0 sends, and may then write what it has sent; rank 1 receives.  What rank 1 finds,
+    at once, or after rank 0 has written as soon as it could."""
+    end, arrays, found = comm.transport, comm.transport.arrays, None
+    with runtime.stream() as stream:
+        if comm.rank == 0:
+            view = arrays.from_host(np.full(100, 7, np.uint8))
+            exchange = end.prepare([Outgoing(view, 1)], [], 1)
+        else:
+            saved = arrays.scratch(100)
+            exchange = end.prepare([], [Incoming(100, 0)], 1)
+        exchange.start()
+        if comm.rank == 1:
+            arrays.copy(saved, exchange.wait(0, 30))
+        exchange.release(30)
+        if comm.rank == 0 and writes_again:
+            arrays.copy(view, arrays.from_host(np.full(100, 9, np.uint8)))
+            stream.synchronize()
+        if writes_again:
+            comm.agreement.require({}, None, 30)
+        if comm.rank == 1:
+            found = arrays.to_host(saved)
+        comm.agreement.require({}, None, 30)
+    return found
+
+
+@pytest.mark.parametrize(("broken", "writes_again"), [(0, True), (1, False)])
+def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
+    """Rank 1's for what is sent, and rank 0's, before it writes again, for what is read."""
+    runtime = LateRuntime()
+
+    def arrays(rank):
+        return (IsNotSentInOrder if rank == broken else DeviceArrays)(runtime, 0)
+
+    run = [lambda comm: one_way(comm, runtime, writes_again)]
+    assert (spawn(2, *run, arrays=on(runtime))[1] == 7).all()
+    assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
+
+
+def test_a_result_waits_for_what_its_memory_was_used_for_before():
+    """A pool gives memory again whose last use is still queued on the caller's stream."""
+    runtime = LateRuntime()
+    arrays = DeviceArrays(runtime, 0)
+    old = runtime.from_host(np.zeros(8))
+    runtime.current().synchronize()
+    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then the caller frees it
+    runtime.empty = lambda nbytes: old.view(np.uint8)
+
+    def call():
+        made = arrays.empty(8, np.dtype(float))
+        runtime.copy(made, twos)
+        return made
+
+    twos = LateArray(np.full(8, 2.0))
+    result = arrays.ordered(call)()
+    runtime.current().synchronize()
+    assert (runtime.peek(result) == 2).all()
+
+
+def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
+    runtime = LateRuntime()
+
+    def run(comm):
+        with runtime.stream():
+            x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+            handle = comm.all_reduce(x, async_op=True)
+        total = handle.wait()
+        plan = comm.plan("all_reduce", x, out=x)
+        with runtime.stream() as other:
+            runtime.copy(x, comm.transport.arrays.from_host(np.full(5, 10.0)))
+            started = plan.start()
+            assert isinstance(other, LateStream)
+        return runtime.peek(total), runtime.peek(started.wait())
+
+    for first, second in spawn(2, run, arrays=on(runtime)):
+        assert (first == 3).all()
+        assert (second == 20).all()
+
+
+def test_memory_of_the_communicator_and_a_users_operator():
+    runtime = LateRuntime()
+
+    def larger(left, right):
+        merged = left.copy()
+        runtime.merging("max", left.dtype)(left, right, merged)
+        return merged
+
+    def larger_merge(left, right, out):
+        runtime.copy(out, larger(left, right))
+
+    op = user_operator(larger, "larger", commutative=True)
+    object.__setattr__(op, "merge", larger_merge)  # the stand-in has no out[...] = merged
+
+    def run(comm):
+        x = comm.empty((2, 3))
+        comm.transport.arrays.copy(x, comm.transport.arrays.from_host(np.full((2, 3), comm.rank)))
+        return runtime.peek(comm.all_reduce(x, op))
+
+    for found in spawn(3, run, arrays=on(runtime)):
+        assert (found == 2).all()
+
+
+def test_what_is_no_source_of_arrays_is_refused():
+    with pytest.raises(ArgumentError, match="arrays='numba' does not exist; there are cupy"):
+        spawn(2, lambda comm: None, arrays="numba")
+    with pytest.raises(ArgumentError, match="arrays=3 must be a name, or a function of a rank"):
+        spawn(2, lambda comm: None, arrays=3)
+    with pytest.raises(ArgumentError, match="checksums=True is for host memory"):
+        spawn(2, lambda comm: None, arrays=on(LateRuntime()), checksums=True)
