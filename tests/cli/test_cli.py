@@ -253,7 +253,9 @@ def test_count_says_where_ranks_differ_and_what_is_not_least(refcoll):
     assert re.search(r"^ *3 +2 +1 GB +1 GB +1 +1", run.out, re.M)
 
 
-@pytest.mark.parametrize("size", [5, *(pytest.param(size, marks=pytest.mark.long) for size in (1, 2, 8))])
+@pytest.mark.parametrize(
+    "size", [5, *(pytest.param(size, marks=pytest.mark.long) for size in (1, 2, 8))]
+)
 def test_count_show_and_list_run_for_everything(refcoll, size):
     for each in algorithms():
         chosen = (each.name, "-c", each.collective, "-n", str(size))
