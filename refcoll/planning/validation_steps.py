@@ -55,14 +55,14 @@ def slowed(row: Row, slowdown: float = 1.0, cost: float = 0.0) -> float:
 
 
 @cache
-def interference() -> float:
-    """The slowdown with which 16 GPUs take as long as measured at 25 MiB; at most so much that
-    computing stands still.  Found by halving the share of full speed."""
+def interference(rounding: float = 0.0) -> float:
+    """The slowdown with which 16 GPUs take as long as measured at 25 MiB, and ``rounding``
+    seconds; at most so much that computing stands still.  Found by halving."""
     (row,) = published(subject="DDP step", ranks=16)
     low, high = 1 / _STANDS_STILL, 1.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        slow = _benchmark(row, _USUAL, 1 / middle) > row.value
+        slow = _benchmark(row, _USUAL, 1 / middle) > row.value + rounding
         low, high = (middle, high) if slow else (low, middle)
     return 1 / high
 
