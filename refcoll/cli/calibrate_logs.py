@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from refcoll.cli.calibrate_report import errors_content
+from refcoll.cli.calibrate_found import errors_content
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import said_bytes
 from refcoll.errors import ArgumentError
@@ -76,6 +76,11 @@ def _report(made: Fitted, assumed: bool, save: Path) -> None:
         print(f"  {LIBRARY} is taken to have used {_ASSUMED}; say another by --algorithm")
     if fit.untold:
         print(f"  not told apart by these logs, and left out: {', '.join(fit.untold)}")
+    _report_rows(made)
+    print(f"\nwritten to {save}: plan by `refcoll plan --machine {save}`")
+
+
+def _report_rows(made: Fitted) -> None:
     rows = [
         [
             each.collective, algorithm, f"{each.ranks} on {each.nodes}", said_bytes(each.nbytes),
@@ -86,7 +91,6 @@ def _report(made: Fitted, assumed: bool, save: Path) -> None:
     header = ("collective", "algorithm", "ranks on nodes", "size", "us", "fitted us", "error")
     print()
     console().print(table(None, header, rows))
-    print(f"\nwritten to {save}: plan by `refcoll plan --machine {save}`")
 
 
 def _lines(made: Fitted) -> list[tuple[Sample, str, float]]:
