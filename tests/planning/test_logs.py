@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from refcoll import ArgumentError
+from refcoll.benchmarking import Timing
+from refcoll.cli.bench import _tell
 from refcoll.planning.logs import Given, Sample
 from refcoll.planning.logs_fitting import machine_from
 from refcoll.planning.logs_reading import read_log
@@ -284,6 +286,29 @@ def test_bench_tables_and_json_say_the_same(tmp_path):
     assert found.machine.links[NODE].latency == pytest.approx(ALPHA, rel=1e-6)
     assert found.machine.links[NODE].bandwidth == pytest.approx(200e9, rel=1e-6)
     assert found.algorithms == ["ring"] * len(told)
+
+
+def test_what_bench_prints_is_read(tmp_path, capsys):
+    """Its own words, not ours of them: two nodes, a contender that is none, a goal table."""
+    rows = [
+        Timing(
+            name, n, n // 4, "float", "sum", -1, True, ring(4, n) * 1e6, 1.0, 1.5, wrong, {"MPI": 1}
+        )
+        for name, wrong in (("MPI", 0), ("auto, one-off", 0), ("ring", 0), ("copy", None))
+        for n in SIZES
+    ]
+    here = dict.fromkeys(("processor", "huge_pages", "malloc", "python", "load", "cores"), 1.0)
+    content = {
+        "collective": "all_reduce", "ranks": 4, "ranks_on_nodes": [2, 2], "library": "MPICH 5.0",
+        "machine": here, "shared_memory": True,
+    }  # fmt: skip
+    _tell(content, rows, ["MPI"], [], None, None)
+    found = read_log(written(tmp_path, capsys.readouterr().out), NOTHING)
+    assert [each.contender for each in found] == ["MPI"] * len(SIZES) + ["ring"] * len(SIZES)
+    assert {(each.ranks, each.nodes, each.in_place) for each in found} == {(4, 2, True)}
+    assert [each.nbytes for each in found] == SIZES * 2
+    for each in found:
+        assert each.seconds == pytest.approx(ring(4, each.nbytes), rel=1e-3)
 
 
 ONE_ROW = bench_text(4, [(1024, "in", 1e-5)])
