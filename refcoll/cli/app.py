@@ -13,6 +13,7 @@ from refcoll.cli.buckets import buckets
 from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
+from refcoll.cli.gpu_probe import gpu_probe
 from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.plan import plan
@@ -62,6 +63,7 @@ app.command()(calibrate)
 app.command()(soak)
 app.command()(train)
 app.command()(buckets)
+app.command()(gpu_probe)
 app.command()(vectors)
 app.command()(reveal)
 app.command()(judge)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mpi_jobs import Run, launch
+from mpi_jobs import Run, launch, script
 
 TESTS = Path(__file__).parent.parent
 
@@ -27,3 +27,8 @@ def program() -> Callable[..., Run]:
         )  # fmt: skip
 
     return run
+
+
+@pytest.fixture(scope="session")
+def refcoll_script() -> str:
+    return script("refcoll")

@@ -39,7 +39,7 @@ class Mode:
 
 def library() -> str:
     """The MPI library's name and version."""
-    return MPI.Get_library_version().split("\n")[0].strip("\0 ")
+    return " ".join(MPI.Get_library_version().split("\n")[0].strip("\0").split())
 
 
 def answers(comm: MPI.Comm) -> list[Answer]:

@@ -89,9 +89,12 @@ def _made(
 
 
 def _require_same(heard: Sequence[tuple[str, str | None]]) -> None:
-    wrong = [f"on rank {rank}: {each}" for rank, (each, _) in enumerate(heard) if each]
+    wrong = {f"on rank {rank}": each for rank, (each, _) in enumerate(heard) if each}
+    if len(wrong) == len(heard) > 1 and len(set(wrong.values())) == 1:
+        wrong = {"on every rank": heard[0][0]}
     if wrong:
-        raise ArgumentError(f"transport='cupy' {'; '.join(wrong)}")
+        told = "; ".join(f"{where}: {each}" for where, each in wrong.items())
+        raise ArgumentError(f"transport='cupy' {told}")
     found = [name for _, name in heard]
     if len(set(found)) > 1:
         raise ArgumentError(

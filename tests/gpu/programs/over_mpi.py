@@ -16,6 +16,7 @@ from refcoll.testing.verification import verify
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy import modes
 from refcoll_cupy.staged import Staged
+from refcoll_cupy.trial import trial
 
 
 def end(mode, devices=8, **options):
@@ -37,7 +38,7 @@ def errors():
     rank = transport.rank
     said = refused(runtime=LateRuntime(8 if rank == 0 else 0))
     assert "on rank 1: there is no device" in said, said
-    assert "on rank 0: fast is no option" in refused(runtime=LateRuntime(), fast=True)
+    assert "on every rank: fast is no option" in refused(runtime=LateRuntime(), fast=True)
     assert "mode='direkt' must be one of" in refused(runtime=LateRuntime(), mode="direkt")
     said = refused(runtime=LateRuntime(), mode="direct" if rank else "staged", cuda_aware=True)
     assert "give all ranks the same mode" in said, said
@@ -105,7 +106,7 @@ def lifetimes():
         exchange = transport.prepare(
             [Outgoing(LateArray(kept), other)], [Incoming(70_000, other)], 1
         )
-        del kept, sends
+        del kept
         exchange.start()
         gc.collect()
         assert memory() is not None
@@ -130,6 +131,12 @@ def ordinary_use():
         assert (runtime.peek(half.all_reduce(x)) == np.arange(10.0) + comm.rank).all()
         comm.barrier()
     assert refcoll.spawn(1, lambda comm: comm.size) == [1]
+
+
+def trials():
+    """What `refcoll gpu-probe` has ranks do."""
+    for mode in ("staged", "direct"):
+        assert trial(mode, LateRuntime(8))
 
 
 for case in sys.argv[1:]:
