@@ -266,6 +266,7 @@ class LateRuntime:
         merge = OPERATORS[name].merge
 
         def queued(left, right, out):
+            assert left.device == right.device == out.device, "a kernel has one device"
             current().queue(lambda: merge(left._held, right._held, out._held))
 
         return queued

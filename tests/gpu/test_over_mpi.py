@@ -63,7 +63,17 @@ def test_the_pages_of_that_test_cannot_be_touched(program):
     assert "right" not in run.stdout
 
 
-CASES = ("errors", "auto", "sharing", "copies", "lifetimes", "ordinary_use", "trials", "algorithms")
+CASES = (
+    "errors",
+    "auto",
+    "sharing",
+    "copies",
+    "lifetimes",
+    "ordinary_use",
+    "trials",
+    "checking",
+    "algorithms",
+)
 
 
 def test_connecting_and_what_it_moves(program):

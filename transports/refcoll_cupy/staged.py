@@ -90,10 +90,10 @@ class Outlet:
 
     def _copy(self, piece: Piece) -> None:
         """Queue the next part's copy to the host."""
-        view, octets = self._parts[self._next].view, piece.free()
+        view = self._parts[self._next].view
         self._next += 1
-        with self._way.copies as stream:
-            self._way.runtime.download(octets[: view.nbytes], view)
+        with self._way.copies as stream:  # behind what may still read the piece: see ``order``
+            self._way.runtime.download(piece.octets[: view.nbytes], view)
             self._copied.append((stream.record(), piece, view.nbytes))
 
     def _send(self) -> None:
