@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_it_keeps_the_contract(check, size, devices, eagerness):
     spawn(size, lambda comm: check(comm.transport), arrays=on(LateRuntime(devices, eagerness)))
 
 
-@pytest.mark.parametrize("eagerness", [0.0, 0.5])
+@pytest.mark.parametrize("eagerness", [0.0, pytest.param(0.5, marks=LONG)])
 def test_algorithms_are_right_to_the_bit_and_move_what_they_claim(eagerness):
     """All dtypes and operators of the all-reduce by one algorithm, all algorithms by one sum."""
     chosen = [case for case in cases(3) if case.count <= 1000]
@@ -201,6 +203,36 @@ def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_
         assert (second == 20).all()
 
 
+@pytest.mark.parametrize("background", [False, True])
+def test_another_librarys_array_is_taken_in_the_thread_that_hands_it_over(background):
+    """That library orders it behind the thread's own stream: DLPack asks it to."""
+    runtime = LateRuntime()
+    threads = []
+
+    class Foreign:
+        def __init__(self, values):
+            self.values = values
+
+        @property
+        def __cuda_array_interface__(self):
+            threads.append(threading.current_thread().name)
+            runtime.copy(LateArray(self.values), LateArray(np.ones(4)))
+            return {"shape": (4,), "typestr": "<f8", "version": 3,
+                    "data": (self.values.ctypes.data, False)}  # fmt: skip
+
+    def run(comm):
+        comm.submit(comm.barrier).wait()  # from now on there is another thread
+        with runtime.stream():
+            x = Foreign(np.zeros(4))
+            total = comm.all_reduce(x, async_op=background)
+        return runtime.peek(total.wait() if background else total)
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 2).all()
+    assert threads
+    assert "refcoll" not in threads
+
+
 def test_memory_of_the_communicator_and_a_users_operator():
     runtime = LateRuntime()
 
@@ -222,6 +254,17 @@ def test_memory_of_the_communicator_and_a_users_operator():
 
     for found in spawn(3, run, arrays=on(runtime)):
         assert (found == 2).all()
+
+
+def test_ranks_that_come_late_are_told():
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.ones(4))
+        with comm.watch() as seen:
+            comm.all_reduce(x)
+        return len(seen.report().calls)
+
+    nodes = ((0,), (1,))
+    assert spawn(2, run, arrays=on(LateRuntime()), nodes=nodes) == [1, 1]
 
 
 def test_what_is_no_source_of_arrays_is_refused():
