@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as text
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ import typer
 from refcoll.cli.options import Json
 from refcoll.cli.output import console, table, write_json
 from refcoll.connecting import plug_in
-from refcoll.testing.limited import run
+from refcoll.testing.limited import marked, run
 from refcoll.testing.mpirun import mpirun
 
 PROBES = "refcoll.probes"
@@ -61,16 +60,11 @@ def gpu_probe(
 
 def _tried(found: Any, mode: str, limit: float) -> Trial:
     ended = run([mpirun(), "-n", str(RANKS), sys.executable, *found.trial, mode], limit)
-    lines = (line for line in ended.out.splitlines() if line.startswith(found.mark))
-    said = sorted((text.loads(each[len(found.mark) :]) for each in lines), key=_rank)
+    said = sorted(marked(ended.out, found.mark), key=lambda each: int(each["rank"]))
     if ended.status != 0 or len(said) != RANKS:
         return Trial(mode, False, ended.words(), said)
     works = all(each["right"] for each in said)
     return Trial(mode, works, "works" if works else "carried bytes that are wrong", said)
-
-
-def _rank(said: dict[str, Any]) -> int:
-    return int(said["rank"])
 
 
 def _verdict(found: Any, trials: Sequence[Trial]) -> tuple[bool | None, str]:

@@ -9,8 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from json import JSONDecoder
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
 _GRACE = 3.0
 """Seconds in which a launcher that was asked to end may end its ranks."""
@@ -68,6 +69,12 @@ def run(
             raise
         seconds = limit if status is None else time.monotonic() - begin
         return Ended(status, _read(out), _read(err), seconds)
+
+
+def marked(said: str, mark: str) -> list[Any]:
+    """The JSON values behind each ``mark``: launchers put lines of several ranks into one."""
+    decode = JSONDecoder().raw_decode
+    return [decode(each)[0] for each in said.split(mark)[1:]]
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from refcoll.testing.limited import run
+from refcoll.testing.limited import marked, run
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,12 @@ def test_how_it_ended(program, status, words):
 
 def test_it_gets_what_is_added_to_the_environment():
     assert run(["sh", "-c", "echo $GREETING"], 60, {"GREETING": "hello"}).out == "hello\n"
+
+
+def test_what_is_marked_is_found_where_launchers_join_lines():
+    """As MPICH's mpirun has done with two ranks."""
+    assert marked('a\nfound: {"b": 1}found: [2]\nc\n\n', "found: ") == [{"b": 1}, [2]]
+    assert marked("nothing", "found: ") == []
 
 
 STARTS_ANOTHER = "trap '' TERM; sleep 600 & echo $!; wait; wait"

@@ -34,7 +34,7 @@ class Found:
     """Why there are none, in words."""
     trial: tuple[str, ...] = TRIAL
     mark: str = MARK
-    """Before what each rank of a trial says, as JSON: ``rank``, ``device``, ``identity``, ``right``."""
+    """Before what each rank of a trial says as JSON: see ``trial``."""
 
 
 def probe(limit: float = 60.0) -> Found:
