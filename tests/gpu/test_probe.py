@@ -101,5 +101,5 @@ def test_where_looking_takes_too_long_that_is_told(monkeypatch, tmp_path):
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(slow))
-    with pytest.raises(TransportError, match="did not end within 0.2 s"):
+    with pytest.raises(TransportError, match=r"did not end within 0\.2 s"):
         probe.probe(0.2)
