@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -376,6 +377,10 @@ def test_what_a_log_cannot_tell_is_said():
         machine_from(flat, None)
     library = [sample("all_reduce", "MPI", 4, 1, n, ring(4, n)) for n in SIZES]
     with pytest.raises(ArgumentError, match="which one did MPI use"):
-        machine_from(library, None)
+        machine_from(library)
+    nccl_tests = [replace(each, contender="NCCL") for each in library]
+    assert {*machine_from(nccl_tests).algorithms} == {"ring"}
+    with pytest.raises(ArgumentError, match="which one did NCCL use"):
+        machine_from([replace(each, collective="broadcast") for each in nccl_tests])
     with pytest.raises(ArgumentError, match=re.escape("'pony'")):
         machine_from(library, "pony")
