@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ def nccl(hosts, rows, head=()):
 
 
 SIZES = [2**k for k in range(10, 34, 3)]
+GOOD = nccl_row(1 << 20, ring(8, 1 << 20), 8)
 
 
 def written(tmp_path, text, name="a.log"):
@@ -108,6 +110,13 @@ def test_what_two_figures_cannot_say_of_a_library_that_changes_its_ways():
     assert abs(found.tables.worst) < abs(found.fit.errors.worst)
 
 
+def test_vectors_that_are_cut_to_nothing_are_passed_over(tmp_path):
+    """As in NVIDIA/nccl-tests#128: fewer elements than ranks leave rows of 0 bytes."""
+    nothing = nccl_row(1 << 20, ring(8, 1 << 20), 8).replace("1048576", "      0")
+    found = read_log(written(tmp_path, nccl(["a"] * 8, [nothing, nothing, GOOD])))
+    assert [each.nbytes for each in found] == [1 << 20] * 2
+
+
 def test_older_columns_and_several_runs_in_one_file(tmp_path):
     """Without a root, with errors instead of #wrong; the second run is of other ranks, and what
     is printed in between is passed over."""
@@ -135,9 +144,6 @@ def test_what_is_not_named_is_told_by_its_bus_bandwidth(tmp_path, redop, factor,
     rows = [nccl_row(n, ring(8, n), 8, redop, factor) for n in (1024, 1 << 30)]
     found = read_log(written(tmp_path, nccl(["a"] * 8, rows)), NOTHING)
     assert {each.collective for each in found} == {collective}
-
-
-GOOD = nccl_row(1 << 20, ring(8, 1 << 20), 8)
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -356,12 +362,25 @@ def test_a_hierarchy_tells_both_classes_of_links():
     assert (found.nodes, found.ranks_per_node, found.rails) == (4, 2, 1)
 
 
+def test_a_table_is_judged_by_what_it_says_of_sizes_it_has_not():
+    """Time as the size's root is a straight line on log-log paper; one of four is twice that."""
+    times = {n: n**0.5 * (2 if n == 256 else 1) for n in (16, 64, 256, 1024)}
+    rows = [sample("all_reduce", "ring", 4, 1, n, t) for n, t in times.items()]
+    errors = machine_from(rows, None).tables.each
+    # 64 lies between 16 and 256, whose time is 2 x 16: halfway, (4 x 32) ** 0.5 instead of 8.
+    assert errors == pytest.approx((2**0.5 - 1, -0.5))
+
+
 def test_what_a_log_cannot_tell_is_said():
     flat = [sample("all_reduce", "ring", 4, 1, n, 1e-3) for n in SIZES]
     with pytest.raises(ArgumentError, match="do not grow with the size; give longer vectors"):
         machine_from(flat, None)
     library = [sample("all_reduce", "MPI", 4, 1, n, ring(4, n)) for n in SIZES]
     with pytest.raises(ArgumentError, match="which one did MPI use"):
-        machine_from(library, None)
+        machine_from(library)
+    nccl_tests = [replace(each, contender="NCCL") for each in library]
+    assert {*machine_from(nccl_tests).algorithms} == {"ring"}
+    with pytest.raises(ArgumentError, match="which one did NCCL use"):
+        machine_from([replace(each, collective="broadcast") for each in nccl_tests])
     with pytest.raises(ArgumentError, match=re.escape("'pony'")):
         machine_from(library, "pony")
