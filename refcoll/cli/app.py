@@ -22,6 +22,7 @@ from refcoll.cli.show import show
 from refcoll.cli.soak import soak
 from refcoll.cli.timeline import timeline
 from refcoll.cli.train import train
+from refcoll.cli.validate import validate
 from refcoll.cli.vectors import vectors
 from refcoll.cli.verify import verify
 from refcoll.cli.why import why
@@ -56,6 +57,7 @@ app.command()(choose)
 app.command()(plan)
 app.command()(timeline)
 app.command()(why)
+app.command()(validate)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)

@@ -84,7 +84,8 @@ def bench(
     stand = standings(goals(collective, brand, shared_memory), rows)
     if comm.rank == 0:
         content = {
-            "collective": collective, "ranks": comm.size, "library": library,
+            "collective": collective, "ranks": comm.size,
+            "ranks_on_nodes": [len(node) for node in comm.nodes], "library": library,
             "shared_memory": shared_memory, "machine": before,
             "rows": [asdict(row) for row in rows],
             "goals": [{**asdict(each), "met": each.met} for each in stand],
@@ -119,8 +120,10 @@ def _head(content: dict[str, Any]) -> None:
     here = content["machine"]
     crowded = content["ranks"] > here["cores"]
     note = " (fewer than ranks: times are the scheduler's too)" if crowded else ""
+    nodes = len(content["ranks_on_nodes"])
+    where = f", {nodes} nodes" if nodes > 1 else ""
     print(
-        f"{content['collective']} on {content['ranks']} ranks over {content['library']}; "
+        f"{content['collective']} on {content['ranks']} ranks{where} over {content['library']}; "
         f"float32, time in us\n{here['processor']}, {here['cores']} cores{note}, "
         f"load {here['load']:.1f} at the start; transparent huge pages {here['huge_pages']}, "
         f"GLIBC_TUNABLES {here['malloc']}; Python {here['python']}; "

@@ -13,13 +13,25 @@ timeline.py     a training step: what backward hides           why.py         wh
 timeline_training.py what is trained, and when gradients are ready
 timeline_overlap.py  buckets one after another, in exact terms; timeline_playing.py event by event
 timeline_sweeps.py   one input over many values                why_example.py 2.3 times, then 3.6
+validation.py        every published figure beside its prediction: validation_collectives.py,
+                     validation_scaling.py, validation_steps.py; all in validation_report.py
+held_out.py          measured tables told by themselves
+calibration.py       a machine from what is measured on it: calibration_patterns.py, _timing.py and
+                     _merging.py measure, _errors.py compares predictions with what was measured
+logs_fitting.py      a machine from logs: logs_reading.py, logs_nccl.py, logs_osu.py, logs_bench.py
+                     read them into logs.py's samples, logs_machine.py puts it together
+fitting.py           figures from times, by least squares of relative errors
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from refcoll.planning.calibration import Calibration, calibrated
     from refcoll.planning.files import read_machine, write_machine
+    from refcoll.planning.logs import Given
+    from refcoll.planning.logs_fitting import Fitted, machine_from
+    from refcoll.planning.logs_reading import read_log
     from refcoll.planning.machine import Link, Machine
     from refcoll.planning.predicting import Planner, Prediction, planner, predict, predictions
     from refcoll.planning.presets import preset
@@ -30,7 +42,11 @@ if TYPE_CHECKING:
     from refcoll.planning.why import Change, Setup, Why
 
 _FROM = {
+    "calibration": ("Calibration", "calibrated"),
     "files": ("read_machine", "write_machine"),
+    "logs": ("Given",),
+    "logs_fitting": ("Fitted", "machine_from"),
+    "logs_reading": ("read_log",),
     "machine": ("Link", "Machine"),
     "predicting": ("Planner", "Prediction", "planner", "predict", "predictions"),
     "presets": ("preset",),
@@ -43,7 +59,10 @@ _FROM = {
 _MODULES = {name: module for module, names in _FROM.items() for name in names}
 
 __all__ = [
+    "Calibration",
     "Change",
+    "Fitted",
+    "Given",
     "Link",
     "Machine",
     "Planner",
@@ -52,10 +71,13 @@ __all__ = [
     "Table",
     "Training",
     "Why",
+    "calibrated",
+    "machine_from",
     "planner",
     "predict",
     "predictions",
     "preset",
+    "read_log",
     "read_machine",
     "step",
     "sweep",
