@@ -191,7 +191,8 @@ def test_a_result_waits_for_what_its_memory_was_used_for_before():
 
 
 def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
-    runtime = LateRuntime()
+    """On the rank's device, which is not the one that a new thread begins with."""
+    runtime = LateRuntime(devices=2)
 
     def run(comm):
         with runtime.stream():
