@@ -69,7 +69,7 @@ def test_it_tells_whose_rank_is_on_which_device():
     assert ("rank 1", "device 1 (GPU 1)") in rows
 
 
-@pytest.mark.parametrize("missing", ["the driver", "CuPy"])
+@pytest.mark.parametrize("missing", ["the driver", pytest.param("CuPy", marks=pytest.mark.long)])
 def test_it_says_plainly_that_there_is_no_gpu(missing, refcoll_script, tmp_path):
     """With a status of its own, also where CuPy cannot be imported."""
     if missing == "CuPy":
