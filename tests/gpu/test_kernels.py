@@ -18,6 +18,7 @@ import pytest
 from refcoll.operators import OPERATORS, kind
 from refcoll.testing.values import DTYPES, dtype_named
 from refcoll_cupy import kernels
+from refcoll_cupy.device_code import PRELUDE
 
 SHIM = """
 #define __global__
@@ -48,10 +49,10 @@ def library(tmp_path_factory):
     kernel_of = {f"merge_{op}_{name}": kernels.merge(op, name) for op, name in PAIRS}
     kernel_of |= {f"finish_{op}_{name}": kernels.finish(op, name) for op, name in PAIRS}
     kernel_of |= {f"convert_{one}_{to}": kernels.convert(one, to) for one, to in CONVERSIONS}
-    source = [SHIM, kernels._PRELUDE]
+    source = [SHIM, PRELUDE]
     for name, code in kernel_of.items():
         if code is not None:
-            kernel = code.removeprefix(kernels._PRELUDE)
+            kernel = code.removeprefix(PRELUDE)
             source.append(re.sub(r"void \w+\(", f"void {name}(", kernel))
     (folder / "kernels.cpp").write_text("\n".join(source))
     command = [COMPILER, "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-fPIC"]
