@@ -72,7 +72,6 @@ CASES = (
     "lifetimes",
     "ordinary_use",
     "trials",
-    "checking",
     "algorithms",
 )
 

@@ -1,11 +1,9 @@
 """What ``connect`` does, over the MPI that is loaded, with a stand-in for the device."""
 
 import gc
-import importlib.util
 import sys
 import warnings
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,15 +145,6 @@ def trials():
     """What `refcoll gpu-probe` has ranks do."""
     for mode in ("staged", "direct"):
         assert trial(mode, LateRuntime(8))["right"]
-
-
-def checking():
-    """What check.py does in a job."""
-    spec = importlib.util.spec_from_file_location("check", Path(__file__).parents[1] / "check.py")
-    check = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(check)
-    found = check.by_mpi("staged", end("staged")[0], sizes=[8, 1 << 16], vector=1 << 16)
-    assert found is None or (found["right"] and len(found["point_to_point"]) == 2)
 
 
 for case in sys.argv[1:]:
