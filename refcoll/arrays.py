@@ -39,6 +39,9 @@ class Arrays(Protocol):
         None where nothing is ever queued.
         """
 
+    def attach(self) -> None:
+        """From now on this thread makes arrays where these lie, unless it says otherwise."""
+
     def owns(self, value: object) -> bool:
         """Whether it is an array of this library."""
 
@@ -97,6 +100,9 @@ class HostArrays:
     name = "numpy"
     ordered: None = None
     copy = staticmethod(partial(np.copyto, casting="unsafe"))
+
+    def attach(self) -> None:
+        """See Arrays."""
 
     def owns(self, value: object) -> bool:
         """See Arrays."""

@@ -36,11 +36,12 @@ def connect(
     """The communicator of this process in the job that it was started in.
 
     ``name`` is a transport: "mpi" (takes ``comm=``, an ``mpi4py.MPI.Comm``, by default
-    COMM_WORLD, and ``shared_memory=``, by default True), or any that a plug-in offers.  For
-    ranks within this process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has
-    written, for algorithm="auto"; by default the one that $REFCOLL_TUNING names, if any.
-    ``checksums``, the same on all ranks, lets every message carry a checksum
-    (``refcoll.checksums``): what is changed, lost or repeated on its way is then an error.
+    COMM_WORLD, and ``shared_memory=``, by default True), "cupy" (device memory: docs/gpu.md), or
+    any that a plug-in offers.  For ranks within this process use ``spawn``.  ``tuning`` is a file
+    that `refcoll calibrate` has written, for algorithm="auto"; by default the one that
+    $REFCOLL_TUNING names, if any.  ``checksums``, the same on all ranks, lets every message carry
+    a checksum (``refcoll.checksums``): what is changed, lost or repeated on its way is then an
+    error.
     Raises ArgumentError for a name, an option or a file that does not exist, DisagreementError
     where ranks differ about ``checksums``, and what the transport raises.  What is wrong with
     ``timeout``, ``tuning`` or ``checksums`` on one rank is told to all; without a transport

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import prod
 from operator import index
 from types import TracebackType
@@ -165,6 +166,7 @@ class Group:
             shards=shards, nodes=self.nodes if nodes is None else nodes,
             tuning=self.tuning,
         )  # fmt: skip
+        request = self._handed_over(request)
         return self._do(lambda: CollectivePlan(self, request, self._next(), check))
 
     def empty(self, shape: int | Sequence[int], dtype: Any = np.float64) -> Array:
@@ -302,6 +304,7 @@ class Group:
     ) -> Any:
         """Plan one call, or find its plan, and run it, now or in the background."""
         request = Request(collective=collective, nodes=self.nodes, tuning=self.tuning, **arguments)
+        request = self._handed_over(request)
         watching = self.watching
 
         def whole() -> Array | None:
@@ -319,6 +322,14 @@ class Group:
 
         background = isinstance(async_op, _FLAGS) and async_op
         return self._begin(whole) if background else self._do(whole)
+
+    def _handed_over(self, request: Request) -> Request:
+        """The request, with arrays on a device taken now, in the caller's thread: their library
+        may know of his streams.  What is wrong with one is said when the call's turn comes."""
+        if self._ordered is not None:
+            with suppress(Exception):
+                return taken(request, self.transport.arrays)
+        return request
 
     def _refuse(self, error: ArgumentError, check: object) -> None:
         """Raise the error, and let the others know unless there is no ``check``."""

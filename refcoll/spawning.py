@@ -74,6 +74,7 @@ def _run(
 
     def run(comm: Communicator) -> None:
         try:
+            comm.transport.arrays.attach()
             results[comm.rank] = function(comm)
         except BaseException as error:
             errors[comm.rank] = error

@@ -131,6 +131,8 @@ class LateStream:
     def __init__(self, eagerness=0.0, seed=0):
         self._work, self._queued, self._done = deque(), 0, 0
         self._eagerness, self._chance = eagerness, random.Random(seed)
+        self.device = None
+        """Whose it is; the default stream is everybody's."""
 
     def queue(self, work):
         with _AT_WORK:
@@ -157,6 +159,7 @@ class LateStream:
         self.queue(event.synchronize)
 
     def __enter__(self):
+        assert self.device in (None, _device()), "a stream of another device than the current one"
         _stack().append(self)
         return self
 
@@ -178,6 +181,10 @@ def current():
     return _stack()[-1]
 
 
+def _device():
+    return getattr(_thread, "device", 0)
+
+
 class LateRuntime:
     """``refcoll_cupy.runtime.Runtime`` over all that."""
 
@@ -188,16 +195,19 @@ class LateRuntime:
         _guard = Guard() if guarded else _guard
         self._devices, self._eagerness, self._seed = devices, eagerness, seed
         self.log = []
-        """Of copies between host and device: what, and how many bytes."""
+        """Of pinned memory, and copies between host and device: what, and how many bytes."""
 
     def devices(self):
         if not self._devices:
             raise ArgumentError("there is no device: the stand-in was told to have none")
         return self._devices
 
+    def use(self, device):
+        _thread.device = device
+
     @contextmanager
     def on(self, device):
-        before, _thread.device = getattr(_thread, "device", 0), device
+        before, _thread.device = _device(), device
         try:
             yield
         finally:
@@ -208,7 +218,9 @@ class LateRuntime:
 
     def stream(self):
         self._seed += 1
-        return LateStream(self._eagerness, self._seed)
+        made = LateStream(self._eagerness, self._seed)
+        made.device = _device()
+        return made
 
     def current(self):
         return current()
@@ -239,9 +251,10 @@ class LateRuntime:
         return array.from_pool
 
     def empty(self, nbytes):
-        return LateArray(_block(nbytes), getattr(_thread, "device", 0))
+        return LateArray(_block(nbytes), _device())
 
     def pinned(self, nbytes):
+        self.log.append(("pinned", nbytes))
         return np.full(nbytes, POISON, np.uint8)
 
     # ---- work -----------------------------------------------------------------------------
@@ -266,7 +279,8 @@ class LateRuntime:
         merge = OPERATORS[name].merge
 
         def queued(left, right, out):
-            assert left.device == right.device == out.device, "a kernel has one device"
+            devices = {left.device, right.device, out.device, _device()}
+            assert len(devices) == 1, "a kernel has one device, the current one"
             current().queue(lambda: merge(left._held, right._held, out._held))
 
         return queued

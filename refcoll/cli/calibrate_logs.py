@@ -16,9 +16,6 @@ from refcoll.planning.logs_fitting import Fitted, machine_from
 from refcoll.planning.logs_reading import read_log
 from refcoll.planning.tables import LIBRARY
 
-_ASSUMED = "ring"
-"""What NCCL is taken to use where nobody says: it does for long vectors."""
-
 
 def calibrate_from_logs(
     paths: Sequence[Path], collectives: Sequence[str], algorithm: str | None, ranks: int | None,
@@ -30,10 +27,8 @@ def calibrate_from_logs(
     given = Given(collectives[0] if collectives else None, ranks, nodes)
     found = [sample for path in paths for sample in read_log(path, given)]
     samples = _chosen(found, given, in_place)
-    assumed = algorithm is None and any(each.contender == LIBRARY for each in samples)
-    made = machine_from(
-        samples, algorithm or (_ASSUMED if assumed else None), save.stem, rails or 1
-    )
+    made = machine_from(samples, algorithm, save.stem, rails or 1)
+    assumed = algorithm is None and any(each.contender == LIBRARY for each in made.samples)
     write_machine(made.machine, save)
     if str(json) != "-":
         _report(made, assumed, save)
@@ -73,7 +68,8 @@ def _report(made: Fitted, assumed: bool, save: Path) -> None:
     if made.tables is not None:
         print(f"  measured tables, each inner size interpolated without itself: {made.tables}")
     if assumed:
-        print(f"  {LIBRARY} is taken to have used {_ASSUMED}; say another by --algorithm")
+        used = ", ".join(dict.fromkeys(made.algorithms))
+        print(f"  {LIBRARY} is taken to have used {used}; say another by --algorithm")
     if fit.untold:
         print(f"  not told apart by these logs, and left out: {', '.join(fit.untold)}")
     _report_rows(made)

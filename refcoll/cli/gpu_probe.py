@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,12 +12,14 @@ import typer
 from refcoll.cli.options import Json
 from refcoll.cli.output import console, table, write_json
 from refcoll.connecting import plug_in
+from refcoll.testing.limited import marked, run
 from refcoll.testing.mpirun import mpirun
 
 PROBES = "refcoll.probes"
 """The entry-point group in which a plug-in names a function that looks at what there is."""
+RANKS, NO_GPU = 2, 3
+"""Ranks of a trial; the exit status where there is nothing to try it on."""
 _MODES = ("direct", "staged")
-_RIGHT = "every byte is right"
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Trial:
     works: bool
     ended: str
     """In words: a crash is an answer too."""
+    ranks: list[dict[str, Any]]
+    """What those ranks said that came to the end: ``rank``, ``device``, ``identity``, ``right``."""
 
 
 def gpu_probe(
@@ -40,11 +42,11 @@ def gpu_probe(
 
     Where there is a device, two ranks under mpirun then send device memory to each other,
     directly and staged: they are processes of their own, so that a crash is an answer.  It
-    holds if "auto" goes a way that works.  Without a device it does not hold, and says so.
-    The JSON holds the keys holds, verdict, found and trials.
+    holds if "auto" goes a way that works.  Without a GPU, or without CuPy, nothing is tried: it
+    says so and ends with status 3.  The JSON holds the keys holds, verdict, found and trials.
     """
     found = plug_in(PROBES, "probe", "cupy")()
-    trials = [_tried(found.trial, mode, limit) for mode in _MODES] if found.devices else []
+    trials = [_tried(found, mode, limit) for mode in _MODES] if found.devices else []
     holds, verdict = _verdict(found, trials)
     if str(json) != "-":
         print(verdict)
@@ -53,31 +55,22 @@ def gpu_probe(
         "holds": holds, "verdict": verdict,
         "found": asdict(found), "trials": [asdict(each) for each in trials],
     })  # fmt: skip
-    raise typer.Exit(0 if holds else 1)
+    raise typer.Exit(NO_GPU if holds is None else int(not holds))
 
 
-def _tried(program: Sequence[str], mode: str, limit: float) -> Trial:
-    command = [mpirun(), "-n", "2", sys.executable, *program, mode]
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return Trial(mode, False, f"did not end within {limit:g} s")
-    works = run.returncode == 0 and run.stdout.count(_RIGHT) == 2
-    return Trial(mode, works, "works" if works else _ended(run))
+def _tried(found: Any, mode: str, limit: float) -> Trial:
+    ended = run([mpirun(), "-n", str(RANKS), sys.executable, *found.trial, mode], limit)
+    said = sorted(marked(ended.out, found.mark), key=lambda each: int(each["rank"]))
+    if ended.status != 0 or len(said) != RANKS:
+        return Trial(mode, False, ended.words(), said)
+    works = all(each["right"] for each in said)
+    return Trial(mode, works, "works" if works else "carried bytes that are wrong", said)
 
 
-def _ended(run: subprocess.CompletedProcess[str]) -> str:
-    """How a job failed.  A launcher gives a signal as itself, or plus 128."""
-    number = -run.returncode if run.returncode < 0 else run.returncode - 128
-    if number in set(signal.Signals):
-        return f"ended by {signal.Signals(number).name}"
-    told = (run.stderr.strip() or run.stdout.strip() or "nothing was said").splitlines()
-    return f"ended with status {run.returncode}: {told[-1]:.300}"
-
-
-def _verdict(found: Any, trials: Sequence[Trial]) -> tuple[bool, str]:
+def _verdict(found: Any, trials: Sequence[Trial]) -> tuple[bool | None, str]:
+    """Whether "auto" goes a way that works, and so in words; None where nothing could be tried."""
     if not trials:
-        return False, f"does not hold: no GPU: {found.no_devices}"
+        return None, f"no GPU: {found.no_devices}"
     auto = next(each for each in trials if each.mode == found.auto)
     other = next(each for each in trials if each.mode != found.auto)
     if not auto.works:
@@ -89,10 +82,16 @@ def _verdict(found: Any, trials: Sequence[Trial]) -> tuple[bool, str]:
 
 
 def _rows(found: Any, trials: Sequence[Trial]) -> list[tuple[str, str]]:
+    placed = {each["rank"]: each for trial in trials for each in trial.ranks}
     return [
         ("MPI", found.library),
         *((each["question"], each["said"]) for each in found.answers),
         ("mode='auto'", f"{found.auto}: {found.reason}"),
         ("devices", str(found.devices)),
+        *((f"rank {rank}", _place(each)) for rank, each in sorted(placed.items())),
         *((f"tried {each.mode}", each.ended) for each in trials),
     ]
+
+
+def _place(said: dict[str, Any]) -> str:
+    return f"device {said['device']} ({said['identity']})"

@@ -36,12 +36,14 @@ PATIENCE = 30.0
 """Seconds that a message may take on a loaded machine."""
 _LARGE = 3_000_000
 """Bytes that no transport should be expected to buffer."""
+_CYCLE = np.arange(251, dtype=np.uint8)
+"""A prime number of bytes, so that no power of two shifts a message onto itself."""
 
 
 def _message(source: int, to: int, number: int, nbytes: int) -> Bytes:
     """Bytes that tell who sent them to whom, as which message."""
     start = source * 89 + to * 31 + number * 7
-    return ((np.arange(nbytes) + start) % 251).astype(np.uint8)
+    return np.tile(np.roll(_CYCLE, -start), -(-nbytes // _CYCLE.size))[:nbytes]
 
 
 def _outgoing(transport: Transport, to: int, number: int, nbytes: int) -> Outgoing:

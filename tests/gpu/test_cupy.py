@@ -67,6 +67,7 @@ def test_what_is_called_of_cupy_is_there():
     cuda = cupy.cuda
     assert issubclass(cuda.MemoryAsync, cuda.BaseMemory)
     for owner, names in (
+        (cuda.Device, ["use", "__enter__", "__exit__", "pci_bus_id"]),
         (cuda, ["Device", "Stream", "get_current_stream", "alloc_pinned_memory"]),
         (cuda.Stream, ["synchronize", "record", "wait_event", "__enter__", "__exit__"]),
         (cuda.Event, ["synchronize"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -27,10 +29,16 @@ def on(runtime, kind=DeviceArrays):
     [(3, 2, 0.0), *(pytest.param(n, 1, e, marks=LONG) for n in (1, 2, 4) for e in (0.0, 0.5, 1.0))],
 )
 def test_it_keeps_the_contract(check, size, devices, eagerness):
-    spawn(size, lambda comm: check(comm.transport), arrays=on(LateRuntime(devices, eagerness)))
+    runtime = LateRuntime(devices, eagerness)
+
+    def run(comm):
+        with runtime.stream():
+            check(comm.transport)
+
+    spawn(size, run, arrays=on(runtime))
 
 
-@pytest.mark.parametrize("eagerness", [0.0, 0.5])
+@pytest.mark.parametrize("eagerness", [0.0, pytest.param(0.5, marks=LONG)])
 def test_algorithms_are_right_to_the_bit_and_move_what_they_claim(eagerness):
     """All dtypes and operators of the all-reduce by one algorithm, all algorithms by one sum."""
     chosen = [case for case in cases(3) if case.count <= 1000]
@@ -167,8 +175,6 @@ def test_a_result_waits_for_what_its_memory_was_used_for_before():
     arrays = DeviceArrays(runtime, 0)
     old = runtime.from_host(np.zeros(8))
     runtime.current().synchronize()
-    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then the caller frees it
-    runtime.empty = lambda nbytes: old.view(np.uint8)
 
     def call():
         made = arrays.empty(8, np.dtype(float))
@@ -176,13 +182,17 @@ def test_a_result_waits_for_what_its_memory_was_used_for_before():
         return made
 
     twos = LateArray(np.full(8, 2.0))
-    result = arrays.ordered(call)()
+    run = arrays.ordered(call)  # and before it runs, in the background, the caller goes on:
+    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
+    runtime.empty = lambda nbytes: old.view(np.uint8)
+    result = run()
     runtime.current().synchronize()
     assert (runtime.peek(result) == 2).all()
 
 
 def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
-    runtime = LateRuntime()
+    """On the rank's device, which is not the one that a new thread begins with."""
+    runtime = LateRuntime(devices=2)
 
     def run(comm):
         with runtime.stream():
@@ -199,6 +209,36 @@ def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_
     for first, second in spawn(2, run, arrays=on(runtime)):
         assert (first == 3).all()
         assert (second == 20).all()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_another_librarys_array_is_taken_in_the_thread_that_hands_it_over(background):
+    """That library orders it behind the thread's own stream: DLPack asks it to."""
+    runtime = LateRuntime()
+    threads = []
+
+    class Foreign:
+        def __init__(self, values):
+            self.values = values
+
+        @property
+        def __cuda_array_interface__(self):
+            threads.append(threading.current_thread().name)
+            runtime.copy(LateArray(self.values), LateArray(np.ones(4)))
+            return {"shape": (4,), "typestr": "<f8", "version": 3,
+                    "data": (self.values.ctypes.data, False)}  # fmt: skip
+
+    def run(comm):
+        comm.submit(comm.barrier).wait()  # from now on there is another thread
+        with runtime.stream():
+            x = Foreign(np.zeros(4))
+            total = comm.all_reduce(x, async_op=background)
+        return runtime.peek(total.wait() if background else total)
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 2).all()
+    assert threads
+    assert "refcoll" not in threads
 
 
 def test_memory_of_the_communicator_and_a_users_operator():
@@ -222,6 +262,36 @@ def test_memory_of_the_communicator_and_a_users_operator():
 
     for found in spawn(3, run, arrays=on(runtime)):
         assert (found == 2).all()
+
+
+def test_results_are_of_the_callers_stream_also_within_what_was_submitted():
+    """Whoever keeps them goes on with them there; a pool may give their memory again to it."""
+    runtime = LateRuntime()
+    streams, empty = [], runtime.empty
+
+    def noted(nbytes):
+        streams.append(runtime.current())
+        return empty(nbytes)
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.ones(7))
+        with runtime.stream() as mine:
+            runtime.empty = noted
+            comm.submit(lambda: comm.all_reduce(x)).wait()
+        return mine in streams
+
+    assert spawn(1, run, arrays=on(runtime)) == [True]
+
+
+def test_ranks_that_come_late_are_told():
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.ones(4))
+        with comm.watch() as seen:
+            comm.all_reduce(x)
+        return len(seen.report().calls)
+
+    nodes = ((0,), (1,))
+    assert spawn(2, run, arrays=on(LateRuntime()), nodes=nodes) == [1, 1]
 
 
 def test_what_is_no_source_of_arrays_is_refused():

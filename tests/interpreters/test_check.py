@@ -59,6 +59,7 @@ def require_proof(made):
     assert report.ok
     assert report.aligned
     assert report.capacity == 0
+    assert report.in_rank_order or not made.claims.in_rank_order
 
 
 # ---- what is right -------------------------------------------------------------------------

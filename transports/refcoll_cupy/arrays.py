@@ -85,6 +85,10 @@ class DeviceArrays(Arrays):
         """See Arrays."""
         self.runtime.current().wait_event(moment)
 
+    def attach(self) -> None:
+        """See Arrays: its device is the thread's current one."""
+        self.runtime.use(self.device)
+
     # ---- arrays ---------------------------------------------------------------------------
 
     def owns(self, value: object) -> bool:

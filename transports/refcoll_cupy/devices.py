@@ -42,6 +42,9 @@ class CupyRuntime:
             raise ArgumentError("there is no CUDA device: the driver sees none")
         return found
 
+    def use(self, device: int) -> None:
+        self._cupy.cuda.Device(device).use()
+
     def on(self, device: int) -> Any:
         return self._cupy.cuda.Device(device)
 

@@ -11,6 +11,7 @@ from typing import Any
 from refcoll.transport import RefcollError, TransportError
 from refcoll_cupy import modes
 from refcoll_cupy.devices import CupyRuntime
+from refcoll_cupy.trial import MARK
 from refcoll_mpi.driver import MPI
 
 TRIAL = ("-m", "refcoll_cupy.trial")
@@ -32,16 +33,21 @@ class Found:
     no_devices: str | None
     """Why there are none, in words."""
     trial: tuple[str, ...] = TRIAL
+    mark: str = MARK
+    """Before what each rank of a trial says as JSON: see ``trial``."""
 
 
-def probe() -> Found:
+def probe(limit: float = 60.0) -> Found:
     """Look, in a process of its own: MPI may be started once, and leaves marks that another
     mpirun's ranks would stumble over.
 
-    Raises TransportError where that process fails.
+    Raises TransportError where that process fails, or takes more than ``limit`` seconds.
     """
     command = [sys.executable, "-m", "refcoll_cupy.probe"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise TransportError(f"looking at MPI and CuPy did not end within {limit:g} s") from error
     if run.returncode:
         told = (run.stderr.strip() or "nothing was said").splitlines()[-1]
         raise TransportError(f"looking at MPI and CuPy ended with status {run.returncode}: {told}")

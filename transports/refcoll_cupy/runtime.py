@@ -62,6 +62,9 @@ class Runtime(Protocol):
     def devices(self) -> int:
         """How many this process sees.  Raises ArgumentError where there is none, saying why."""
 
+    def use(self, device: int) -> None:
+        """From now on ``device`` is the thread's current one."""
+
     def on(self, device: int) -> AbstractContextManager[Any]:
         """Within it, ``device`` is the thread's current one."""
 

@@ -47,7 +47,8 @@ def connect(
     """This process's end of ``comm``.  Collective over it.
 
     ``mode`` is "auto", "direct" or "staged" (see ``modes``), ``stream`` what the caller queues
-    on, by default what is current when he calls; ``runtime`` is CuPy's unless it is given.
+    on, by default what is current when he calls; ``runtime`` is CuPy's unless it is given.  The
+    rank's device becomes the thread's current one.
     Raises ArgumentError on every rank where one of them has no device, or has an option wrong
     or ``unknown``; warns where ranks share a device.
     """
@@ -69,6 +70,7 @@ def connect(
         host.close()
         raise
     assert made is not None
+    made.arrays.attach()
     _warn_of_sharing(made)
     return made
 
