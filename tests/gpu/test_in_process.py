@@ -169,6 +169,36 @@ def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
     assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
 
 
+def test_where_a_call_fails_what_it_has_queued_is_done_all_the_same():
+    """Or it would write memory that is somebody else's by then."""
+    runtime, done = LateRuntime(), []
+
+    def fails():
+        runtime.current().queue(lambda: done.append("written"))
+        raise ValueError("the first error")
+
+    with pytest.raises(ValueError, match="the first error"):
+        DeviceArrays(runtime, 0).ordered(fails)()
+    assert done == ["written"]
+
+
+def test_a_call_within_what_was_submitted_follows_the_stream_that_is_current_there():
+    runtime = LateRuntime()
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.zeros(5))
+
+        def inner():
+            with runtime.stream():
+                runtime.copy(x, comm.transport.arrays.from_host(np.ones(5)))
+                return comm.all_reduce(x)
+
+        return runtime.peek(comm.submit(inner).wait())
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 2).all()
+
+
 def test_a_result_waits_for_what_its_memory_was_used_for_before():
     """A pool gives memory again whose last use is still queued on the caller's stream."""
     runtime = LateRuntime()
