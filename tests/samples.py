@@ -36,24 +36,6 @@ def variants(each):
     return found or [{}]
 
 
-def defined(sizes, among=None, every_day=None):
-    """(algorithm, size), of those sizes that each is defined for, as parameters.
-
-    Sizes that are not ``every_day``'s, if that is given, are run by `pytest -m long`.
-    """
-    return [
-        pytest.param(
-            each,
-            size,
-            id=f"{named(each)}-{size}",
-            marks=() if every_day is None or size in every_day else pytest.mark.long,
-        )
-        for each in (algorithms() if among is None else among)
-        for size in sizes
-        if each.sizes.holds(size)
-    ]
-
-
 def through(sizes, among=None):
     """A test of (each, size) becomes one for each algorithm, which goes through the sizes.
 

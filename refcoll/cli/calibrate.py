@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +11,10 @@ from typing import Annotated
 import typer
 
 from refcoll.benchmarking import BUS_FACTORS, Timing
+from refcoll.cli.calibrate_found import Found, content
 from refcoll.cli.calibrate_logs import calibrate_from_logs
-from refcoll.cli.calibrate_report import Found, content, report
-from refcoll.cli.calibrate_timing import Allowance, best, timed
+from refcoll.cli.calibrate_report import report
+from refcoll.cli.calibrate_timing import Allowance, best, fastest, timed
 from refcoll.cli.machine_options import Rails
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
@@ -31,6 +31,7 @@ from refcoll.tuning import Placement, Tuning, read
 
 _FOR_LINKS = 0.25
 """Of the time, the share in which links are measured."""
+_PASSES = 3
 _MACHINE = Path("refcoll-machine.toml")
 
 
@@ -121,21 +122,27 @@ def _timed(
     comm: Communicator, found: Found, names: Sequence[str], sizes: Sequence[int],
     iterations: int | None, limit: float,
 ) -> None:  # fmt: skip
-    """All algorithms, the short vectors first."""
+    """All algorithms, the short vectors first; then again, as long as there is time.
+
+    Of several medians the least counts, as for links.
+    """
     predictor = Predictor(found.machine, comm.nodes) if found.machine else None
-    allowance = Allowance(comm, predictor, len(sizes) * len(names), limit)
-    rows: dict[str, list[Timing]] = defaultdict(list)
-    for size in sizes:
-        for name in names:
-            runs = allowance.runs(name, size)
-            if runs == 0:
-                found.untimed.append((name, size))
-                continue
-            begun = time.monotonic()
-            rows[name] += timed(comm, name, size, iterations or runs)
-            allowance.took(time.monotonic() - begun, iterations or runs or 1)
+    passes = _PASSES if iterations is None else 1
+    cells = [(name, size) for _ in range(passes) for size in sizes for name in names]
+    allowance = Allowance(comm, predictor, len(cells), limit)
+    least: dict[tuple[str, int], list[Timing]] = {}
+    for name, size in cells:
+        runs = allowance.runs(name, size)
+        if runs == 0:
+            continue
+        begun = time.monotonic()
+        rows = timed(comm, name, size, iterations or runs)
+        allowance.took(time.monotonic() - begun, iterations or runs or 1)
+        least[name, size] = fastest(least.get((name, size), rows), rows)
+    found.untimed = [cell for cell in dict.fromkeys(cells) if cell not in least]
     for name in names:
-        found.rows[name] = rows[name]
-        found.choices[Placement.of(name, comm.nodes)] = best(comm, name, rows[name])
+        rows = [row for size in sizes for row in least.get((name, size), [])]
+        found.rows[name] = rows
+        found.choices[Placement.of(name, comm.nodes)] = best(comm, name, rows)
         if predictor is not None:
-            found.compared += [predictor.compared(name, row) for row in rows[name]]
+            found.compared += [predictor.compared(name, row) for row in rows]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from refcoll.cli.calibrate_report import errors_content
+from refcoll.cli.calibrate_found import errors_content
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import said_bytes
 from refcoll.errors import ArgumentError
@@ -15,9 +15,6 @@ from refcoll.planning.logs import Given, Sample
 from refcoll.planning.logs_fitting import Fitted, machine_from
 from refcoll.planning.logs_reading import read_log
 from refcoll.planning.tables import LIBRARY
-
-_ASSUMED = "ring"
-"""What NCCL is taken to use where nobody says: it does for long vectors."""
 
 
 def calibrate_from_logs(
@@ -30,10 +27,8 @@ def calibrate_from_logs(
     given = Given(collectives[0] if collectives else None, ranks, nodes)
     found = [sample for path in paths for sample in read_log(path, given)]
     samples = _chosen(found, given, in_place)
-    assumed = algorithm is None and any(each.contender == LIBRARY for each in samples)
-    made = machine_from(
-        samples, algorithm or (_ASSUMED if assumed else None), save.stem, rails or 1
-    )
+    made = machine_from(samples, algorithm, save.stem, rails or 1)
+    assumed = algorithm is None and any(each.contender == LIBRARY for each in made.samples)
     write_machine(made.machine, save)
     if str(json) != "-":
         _report(made, assumed, save)
@@ -73,9 +68,15 @@ def _report(made: Fitted, assumed: bool, save: Path) -> None:
     if made.tables is not None:
         print(f"  measured tables, each inner size interpolated without itself: {made.tables}")
     if assumed:
-        print(f"  {LIBRARY} is taken to have used {_ASSUMED}; say another by --algorithm")
+        used = ", ".join(dict.fromkeys(made.algorithms))
+        print(f"  {LIBRARY} is taken to have used {used}; say another by --algorithm")
     if fit.untold:
         print(f"  not told apart by these logs, and left out: {', '.join(fit.untold)}")
+    _report_rows(made)
+    print(f"\nwritten to {save}: plan by `refcoll plan --machine {save}`")
+
+
+def _report_rows(made: Fitted) -> None:
     rows = [
         [
             each.collective, algorithm, f"{each.ranks} on {each.nodes}", said_bytes(each.nbytes),
@@ -86,7 +87,6 @@ def _report(made: Fitted, assumed: bool, save: Path) -> None:
     header = ("collective", "algorithm", "ranks on nodes", "size", "us", "fitted us", "error")
     print()
     console().print(table(None, header, rows))
-    print(f"\nwritten to {save}: plan by `refcoll plan --machine {save}`")
 
 
 def _lines(made: Fitted) -> list[tuple[Sample, str, float]]:

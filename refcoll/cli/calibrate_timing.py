@@ -100,6 +100,12 @@ def timed(comm: Communicator, collective: str, nbytes: int, iterations: int | No
     return rows
 
 
+def fastest(some: Sequence[Timing], others: Sequence[Timing]) -> list[Timing]:
+    """Of two rows of each contender the one of less time."""
+    pairs = zip(some, others, strict=True)
+    return [min(pair, key=lambda row: row.time_us) for pair in pairs]
+
+
 def best(comm: Communicator, collective: str, rows: Sequence[Timing]) -> list[Best]:
     """By size: the model's choice, unless another is clearly better."""
     by_size: dict[int, dict[str, float]] = defaultdict(dict)
@@ -107,8 +113,8 @@ def best(comm: Communicator, collective: str, rows: Sequence[Timing]) -> list[Be
         by_size[row.size][row.contender] = row.time_us * 1e-6
     found: list[Best] = []
     for size, taken in by_size.items():
-        model, fastest = model_choice(comm, collective, size), min(taken, key=taken.__getitem__)
-        name = fastest if taken[fastest] < _WORTH * taken[model] else model
+        model, first = model_choice(comm, collective, size), min(taken, key=taken.__getitem__)
+        name = first if taken[first] < _WORTH * taken[model] else model
         found.append(Best(size, name, taken[name]))
     return found
 

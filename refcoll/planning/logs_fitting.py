@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from refcoll.errors import ArgumentError
 from refcoll.forms import Form
@@ -20,7 +19,8 @@ from refcoll.planning.fitting import Counts, Errors, Fit, Observed, fitted
 from refcoll.planning.logs import BANDWIDTH, LATENCY, Sample
 from refcoll.planning.logs_machine import interpolated, machine_of, tables_of
 from refcoll.planning.machine import NETWORK, NODE, Link, Machine
-from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, find, program
+from refcoll.planning.tables import LIBRARY
+from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, algorithms, find, program
 
 _FREE = 1e30
 """Bytes per second that cost nothing."""
@@ -41,9 +41,9 @@ class Fitted:
 
 
 def machine_from(
-    samples: Sequence[Sample], algorithm: str | None, name: str = "logged", rails: int = 1
+    samples: Sequence[Sample], algorithm: str | None = None, name: str = "logged", rails: int = 1
 ) -> Fitted:
-    """Fit to all of them.  ``algorithm`` is what the library has used.
+    """Fit to all of them.  ``algorithm`` is what the library has used (by default ``assumed``).
 
     Raises ArgumentError where that, or what the logs can tell, is not enough.
     """
@@ -66,7 +66,16 @@ def _algorithm(sample: Sample, said: str | None) -> str:
     """Its algorithm; empty where nobody knows."""
     if sample.collective in (LATENCY, BANDWIDTH):
         return sample.collective
-    return (said or "") if sample.contender in ("NCCL", "MPI") else sample.contender
+    if sample.contender == LIBRARY:
+        return said or assumed(sample.collective)
+    return (said or "") if sample.contender == "MPI" else sample.contender
+
+
+def assumed(collective: str) -> str:
+    """What NCCL is taken to use where nobody says: the first of the registry's that are its own,
+    a ring or chain; it does so for long vectors."""
+    own = (each.name for each in algorithms(collective) if LIBRARY in each.also_known_as)
+    return next(own, "")
 
 
 def _names() -> list[str]:
@@ -124,7 +133,6 @@ def _asked(machine: Machine, sample: Sample, algorithm: str) -> float:
     raise ArgumentError(f"algorithm={algorithm!r} does not run on {machine.ranks} ranks")
 
 
-@lru_cache(maxsize=64)
 def _probe(
     nodes: int, ranks: int, rails: int, link: str, seconds: float, bandwidth: float
 ) -> Machine:
@@ -134,5 +142,5 @@ def _probe(
         **dict.fromkeys((NODE, NETWORK), free),
         link: Link(latency=seconds, bandwidth=bandwidth),
     }
-    name = f"probe of {link}, {seconds}, {bandwidth}"
-    return Machine(name=name, links=links, nodes=nodes, ranks_per_node=ranks // nodes, rails=rails)
+    on_node = ranks // nodes
+    return Machine(name="probe", links=links, nodes=nodes, ranks_per_node=on_node, rails=rails)

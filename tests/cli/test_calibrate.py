@@ -4,6 +4,7 @@ tests/mpi.)"""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,9 @@ from refcoll.planning.files import read_machine
 from refcoll.planning.machine import NODE
 
 ALPHA, BETA = 5e-6, 1 / 100e9
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 
 
 def log(tmp_path, name="osu.log", ranks=8):
@@ -45,6 +49,9 @@ def test_a_machine_is_fitted_written_and_planned_with(run_refcoll, tmp_path):
     content = json.loads(result.read_text())
     assert content["figures"]["latency within a node"] == pytest.approx(ALPHA, rel=1e-5)
     assert content["fit_error"]["median"] < 1e-5
+    page = PAGE.read_text()
+    for key in (*content, *content["rows"][0], *content["fit_error"]):
+        assert f"`{key}`" in page, key
     assert {*content["rows"][0]} == {
         "where", "collective", "contender", "algorithm", "ranks", "nodes", "nbytes", "seconds",
         "error",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,7 @@ def test_what_is_measured_is_used(mpirun, refcoll_script, tmp_path):
     assert run.returncode == 0, run.stderr
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 KEYS = {
     "ranks_on_nodes", "file", "machine_file", "refused", "machine", "choices", "predictions",
     "formula_error", "planner_error", "untimed",
@@ -47,7 +50,11 @@ KEYS = {
 
 def well_formed(told):
     """Whatever there was time for; no time is looked at."""
-    assert {*told["machine"]["links"]} == {"within a node"}
+    machine, page = told["machine"], PAGE.read_text()
+    assert {*machine["links"]} == {"within a node"}
+    inner = [machine["links"]["within a node"], machine["merging"][0], machine["fit"]["rows"][0]]
+    for key in (*told, *machine, *machine["fit"], *chain(*inner, *told["predictions"][:1])):
+        assert f"`{key}`" in page, key
     timed = {each["nbytes"] for each in told["predictions"]}
     assert timed <= {1000, 40_000}
     assert len(timed) + len(told["untimed"]) == 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oracle_evidence import SIZE, in_full, said
+from oracle_evidence import SIZE, evidence, in_full, said
 from refcoll.oracle.calls import Call
 
 SUM = Call("all_reduce", 131)
@@ -62,3 +62,17 @@ def test_one_wrong_value_that_is_some_other_element_s_by_chance(dtype):
 
     words = said(Call("broadcast", 9, dtype, None), change, "coded")
     assert "right values of other elements" not in words
+
+
+def test_a_wrong_extreme_is_somebody_s_input_too():
+    """Of one element that says nothing: it is the others' wrong comparison."""
+    call = Call("all_reduce", 1, "uint8", "max")
+
+    def change(rank, right, given):
+        return np.max(np.stack(given).view("i1"), axis=0).view("u1")
+
+    wrong = [seed for seed in range(9) if evidence(call, change, "extremes", 2, seed=seed).wrong]
+    assert wrong
+    for seed in wrong:
+        words = said(call, change, "extremes", size=2, seed=seed)
+        assert words == "on all ranks: the one element: uint8 compared as int8"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
 
 from refcoll import program
-from refcoll.planning.fitting import Errors, Observed, errors_of, fitted
+from refcoll.planning.fitting import Errors, Observed, _least_squares, errors_of, fitted
 from refcoll.rates import Rates
 
 ALPHA, BETA, GAMMA = Fraction(3, 10**6), Fraction(1, 50 * 10**9), Fraction(1, 10**12)
@@ -111,6 +112,7 @@ def test_of_several_sums_the_greatest_counts():
     ]
     fit = fitted(rows, ["a", "b"])
     assert fit.figures == pytest.approx({"a": a, "b": b}, rel=1e-9)
+    assert abs(fit.errors.worst) < 1e-9
 
 
 def test_held_out_sizes_are_judged_by_a_fit_without_them():
@@ -129,3 +131,18 @@ def test_errors_are_said_as_shares():
     assert str(errors) == "median 20.0%, worst -40.0%"
     (row,) = rings([1024])
     assert errors_of([row], {"a": 0.0, "b": 0.0}).each == (-1.0,)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_least_squares_without_negatives_is_the_best_of_all_sets_of_figures(seed):
+    """Beside every subset solved by itself, of which those without a negative count."""
+    draw = np.random.default_rng(seed)
+    rows, wanted = draw.normal(size=(9, 5)), draw.normal(size=9)
+    least = wanted @ wanted
+    for used in chain.from_iterable(combinations(range(5), n) for n in range(1, 6)):
+        found = np.linalg.lstsq(rows[:, used], wanted, rcond=None)[0]
+        if found.min() >= 0:
+            least = min(least, np.sum((rows[:, used] @ found - wanted) ** 2))
+    x = _least_squares(rows, wanted)
+    assert x.min() >= 0
+    assert np.sum((rows @ x - wanted) ** 2) == pytest.approx(least, rel=1e-9)

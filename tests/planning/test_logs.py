@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from refcoll import ArgumentError
+from refcoll.benchmarking import Timing
+from refcoll.cli.bench import _tell
 from refcoll.planning.logs import Given, Sample
 from refcoll.planning.logs_fitting import machine_from
 from refcoll.planning.logs_reading import read_log
@@ -55,6 +58,7 @@ def nccl(hosts, rows, head=()):
 
 
 SIZES = [2**k for k in range(10, 34, 3)]
+GOOD = nccl_row(1 << 20, ring(8, 1 << 20), 8)
 
 
 def written(tmp_path, text, name="a.log"):
@@ -106,6 +110,13 @@ def test_what_two_figures_cannot_say_of_a_library_that_changes_its_ways():
     assert abs(found.tables.worst) < abs(found.fit.errors.worst)
 
 
+def test_vectors_that_are_cut_to_nothing_are_passed_over(tmp_path):
+    """As in NVIDIA/nccl-tests#128: fewer elements than ranks leave rows of 0 bytes."""
+    nothing = nccl_row(1 << 20, ring(8, 1 << 20), 8).replace("1048576", "      0")
+    found = read_log(written(tmp_path, nccl(["a"] * 8, [nothing, nothing, GOOD])))
+    assert [each.nbytes for each in found] == [1 << 20] * 2
+
+
 def test_older_columns_and_several_runs_in_one_file(tmp_path):
     """Without a root, with errors instead of #wrong; the second run is of other ranks, and what
     is printed in between is passed over."""
@@ -133,9 +144,6 @@ def test_what_is_not_named_is_told_by_its_bus_bandwidth(tmp_path, redop, factor,
     rows = [nccl_row(n, ring(8, n), 8, redop, factor) for n in (1024, 1 << 30)]
     found = read_log(written(tmp_path, nccl(["a"] * 8, rows)), NOTHING)
     assert {each.collective for each in found} == {collective}
-
-
-GOOD = nccl_row(1 << 20, ring(8, 1 << 20), 8)
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -286,6 +294,29 @@ def test_bench_tables_and_json_say_the_same(tmp_path):
     assert found.algorithms == ["ring"] * len(told)
 
 
+def test_what_bench_prints_is_read(tmp_path, capsys):
+    """Its own words, not ours of them: two nodes, a contender that is none, a goal table."""
+    rows = [
+        Timing(
+            name, n, n // 4, "float", "sum", -1, True, ring(4, n) * 1e6, 1.0, 1.5, wrong, {"MPI": 1}
+        )
+        for name, wrong in (("MPI", 0), ("auto, one-off", 0), ("ring", 0), ("copy", None))
+        for n in SIZES
+    ]
+    here = dict.fromkeys(("processor", "huge_pages", "malloc", "python", "load", "cores"), 1.0)
+    content = {
+        "collective": "all_reduce", "ranks": 4, "ranks_on_nodes": [2, 2], "library": "MPICH 5.0",
+        "machine": here, "shared_memory": True,
+    }  # fmt: skip
+    _tell(content, rows, ["MPI"], [], None, None)
+    found = read_log(written(tmp_path, capsys.readouterr().out), NOTHING)
+    assert [each.contender for each in found] == ["MPI"] * len(SIZES) + ["ring"] * len(SIZES)
+    assert {(each.ranks, each.nodes, each.in_place) for each in found} == {(4, 2, True)}
+    assert [each.nbytes for each in found] == SIZES * 2
+    for each in found:
+        assert each.seconds == pytest.approx(ring(4, each.nbytes), rel=1e-3)
+
+
 ONE_ROW = bench_text(4, [(1024, "in", 1e-5)])
 
 
@@ -331,12 +362,25 @@ def test_a_hierarchy_tells_both_classes_of_links():
     assert (found.nodes, found.ranks_per_node, found.rails) == (4, 2, 1)
 
 
+def test_a_table_is_judged_by_what_it_says_of_sizes_it_has_not():
+    """Time as the size's root is a straight line on log-log paper; one of four is twice that."""
+    times = {n: n**0.5 * (2 if n == 256 else 1) for n in (16, 64, 256, 1024)}
+    rows = [sample("all_reduce", "ring", 4, 1, n, t) for n, t in times.items()]
+    errors = machine_from(rows, None).tables.each
+    # 64 lies between 16 and 256, whose time is 2 x 16: halfway, (4 x 32) ** 0.5 instead of 8.
+    assert errors == pytest.approx((2**0.5 - 1, -0.5))
+
+
 def test_what_a_log_cannot_tell_is_said():
     flat = [sample("all_reduce", "ring", 4, 1, n, 1e-3) for n in SIZES]
     with pytest.raises(ArgumentError, match="do not grow with the size; give longer vectors"):
         machine_from(flat, None)
     library = [sample("all_reduce", "MPI", 4, 1, n, ring(4, n)) for n in SIZES]
     with pytest.raises(ArgumentError, match="which one did MPI use"):
-        machine_from(library, None)
+        machine_from(library)
+    nccl_tests = [replace(each, contender="NCCL") for each in library]
+    assert {*machine_from(nccl_tests).algorithms} == {"ring"}
+    with pytest.raises(ArgumentError, match="which one did NCCL use"):
+        machine_from([replace(each, collective="broadcast") for each in nccl_tests])
     with pytest.raises(ArgumentError, match=re.escape("'pony'")):
         machine_from(library, "pony")

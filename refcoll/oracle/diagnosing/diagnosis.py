@@ -20,7 +20,7 @@ from refcoll.oracle.diagnosing.forms import FORMS, not_a_bool
 from refcoll.oracle.diagnosing.integers import INTEGERS, low_bits_right
 from refcoll.oracle.diagnosing.leftovers import LEFTOVERS, stale_inputs
 from refcoll.oracle.diagnosing.losses import LOSSES
-from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules
+from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules, signedness
 from refcoll.oracle.diagnosing.movements import MOVEMENTS, elsewhere
 from refcoll.oracle.diagnosing.offsets import OFFSETS
 from refcoll.oracle.diagnosing.rounding import ROUNDINGS
@@ -34,8 +34,8 @@ __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 Hypothesis = Callable[[Evidence, int], str | None]
 
 MERGED: Sequence[Hypothesis] = (
-    not_a_bool, nan_rules, infinities, *VIEWS, *LEFTOVERS, *MOVEMENTS, *LOSSES, *INTEGERS,
-    *MEANINGS, *FORMS,
+    not_a_bool, nan_rules, infinities, signedness, *VIEWS, *LEFTOVERS, *MOVEMENTS, *LOSSES,
+    *INTEGERS, *MEANINGS, *FORMS,
 )  # fmt: skip
 MOVED: Sequence[Hypothesis] = (*VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
 AT_LAST: Sequence[Hypothesis] = (

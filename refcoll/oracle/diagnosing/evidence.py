@@ -94,6 +94,11 @@ class Evidence:
 
     def where(self, places: Sequence[int] | Array) -> str:
         """The elements in words, with the chunk that they are, if they are one."""
-        call = self.call
-        many = call.collective in ("all_gather", "gather", "all_to_all")
-        return where(places, call.count * (self.size if many else 1), self.size)
+        if self.gathers:
+            return where(places, self.call.count * self.size, self.size, gathered=True)
+        return where(places, self.call.count, self.size)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether results are blocks, one from each rank."""
+        return self.call.collective in ("all_gather", "gather", "all_to_all")

@@ -14,9 +14,8 @@ def small_left_out(e: Evidence, rank: int) -> str | None:
     if e.call.op != "sum" or e.probe != "coded" or kind(parts.dtype) != "f":
         return None
     parts, lost = parts.astype(np.float64), np.zeros(parts.shape, bool)
-    for place in places:
-        missing = float(e.wanted(rank)[place]) - float(e.got(rank)[place])
-        lost[_smallest_that_sum_to(missing, parts[:, place]), place] = True
+    got, wanted = (x[places].astype(np.float64) for x in (e.got(rank), e.wanted(rank)))
+    lost[:, places] = _smallest_that_sum_to(wanted - got, parts[:, places])
     if lost.any(axis=0).sum() < 0.9 * len(places):
         return None
     most, least = _beside_the_largest(parts, lost)
@@ -28,11 +27,12 @@ def small_left_out(e: Evidence, rank: int) -> str | None:
     )
 
 
-def _smallest_that_sum_to(missing: float, parts: Array) -> Array:
-    """The ranks; none, if there are no such."""
-    order = np.argsort(np.abs(parts))
-    fits = np.flatnonzero(np.cumsum(parts[order]) == missing)
-    return order[: fits[0] + 1] if len(fits) else order[:0]
+def _smallest_that_sum_to(missing: Array, parts: Array) -> Array:
+    """Which, by column; none, where the smallest, as many as may be, do not."""
+    order = np.argsort(np.abs(parts), axis=0)
+    fits = np.cumsum(np.take_along_axis(parts, order, axis=0), axis=0) == missing
+    smaller = np.argsort(order, axis=0)  # than so many others is each
+    return np.asarray(fits.any(axis=0) & (smaller <= np.argmax(fits, axis=0)))
 
 
 def _beside_the_largest(parts: Array, lost: Array) -> tuple[float, float]:
