@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from late_stream import LateArray, LateRuntime
+from late_stream import LateArray, LateRuntime, LateStream
 from refcoll import ArgumentError, spawn
-from refcoll_cupy.accepting import accepted
+from refcoll_cupy.accepting import accepted, require_stream
 from refcoll_cupy.arrays import DeviceArrays
 from refcoll_cupy.pointers import DeviceBytes
 
@@ -53,6 +53,10 @@ def test_a_result_is_written_where_another_librarys_array_lies(runtime):
         assert (found == 3).all()
 
 
+def misaligned():
+    return np.zeros(25, np.uint8)[1:].view(np.float64)
+
+
 REFUSED = [
     ("x", lambda: np.zeros(3), True, "x is a numpy.ndarray in host memory"),
     ("x", lambda: [1, 2], True, "x is a builtins.list in host memory, or nothing"),
@@ -61,6 +65,7 @@ REFUSED = [
     ("out", lambda: Foreign(np.zeros(3), read_only=True), True, "out is read-only"),
     ("x", lambda: LateArray(np.zeros(3, np.longdouble)), True, "has no kernels on the device"),
     ("x", lambda: LateArray(np.zeros(3), from_pool=True), True, "stream-ordered pool.*staged"),
+    ("x", lambda: LateArray(misaligned()), True, "x begins at an address that is no multiple of 8"),
 ]  # fmt: skip
 
 
@@ -92,6 +97,36 @@ def test_all_ranks_hear_of_it_and_go_on(x, keywords, said, runtime):
 
     for found in spawn(2, run, arrays=lambda rank: DeviceArrays(runtime, 0)):
         assert (found == 2).all()
+
+
+class OrderedPool(LateRuntime):
+    """Its allocator gives memory of a stream-ordered pool."""
+
+    def empty(self, nbytes):
+        made = super().empty(nbytes)
+        made.from_pool = True
+        return made
+
+
+def test_memory_of_its_own_is_refused_too_if_other_processes_cannot_reach_it():
+    across = DeviceArrays(OrderedPool(), 0, across_processes=True)
+    for made in (lambda: across.scratch(8), lambda: across.empty(1, np.dtype(float))):
+        with pytest.raises(ArgumentError, match="memory of the current allocator comes from a"):
+            made()
+    assert DeviceArrays(OrderedPool(), 0).scratch(8).nbytes == 8
+
+
+class OfDevice(LateStream):
+    device_id = 1
+
+
+def test_what_is_no_stream_of_the_device_is_refused():
+    for right in (None, LateStream(), OfDevice()):
+        require_stream(right, 1)
+    with pytest.raises(ArgumentError, match=r"stream is a builtins\.object, not .*from_external"):
+        require_stream(object(), 0)
+    with pytest.raises(ArgumentError, match="stream is of device 1, but this rank is on device 0"):
+        require_stream(OfDevice(), 0)
 
 
 def test_a_rank_with_another_array_is_named_to_the_others(runtime):

@@ -6,6 +6,8 @@ attributes, names and types, and nothing of what a device would do.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,37 @@ def test_without_a_device_it_says_so(runtime):
     else:
         assert found > 0
         DeviceArrays(runtime, 0)
+
+
+def test_an_array_of_another_device_stays_there(runtime, monkeypatch):
+    """CuPy's asarray would copy it to the current one, and what is written to it be lost."""
+    entered = []
+
+    class Device:
+        def __init__(self, number):
+            self.number = number
+
+        def __enter__(self):
+            entered.append(self.number)
+
+        def __exit__(self, *_):
+            entered.append(None)
+
+    def asarray(value):
+        assert entered == [1]
+        return "where it lies"
+
+    attributes = SimpleNamespace(pointerGetAttributes=lambda pointer: SimpleNamespace(device=1))
+    cuda = SimpleNamespace(Device=Device, runtime=attributes)
+    monkeypatch.setattr(runtime, "_cupy", SimpleNamespace(cuda=cuda, asarray=asarray))
+    value = SimpleNamespace(__cuda_array_interface__={"data": (4096, False)})
+    assert runtime.shared(value) == "where it lies"
+
+
+def test_a_device_is_known_by_what_cannot_differ_between_processes(runtime, monkeypatch):
+    """CuPy's uuid runs on into a field that CUDA leaves undefined where it has no zero byte."""
+    for behind in (b"", b"left over"):
+        given = {"uuid": b"sixteen bytes of" + behind}
+        found = SimpleNamespace(runtime=SimpleNamespace(getDeviceProperties=lambda _, g=given: g))
+        monkeypatch.setattr(runtime, "_cupy", SimpleNamespace(cuda=found))
+        assert runtime.identity(0) == b"sixteen bytes of".hex()

@@ -6,7 +6,7 @@ import pytest
 
 from late_stream import LateRuntime
 from refcoll import ArgumentError
-from refcoll_cupy.modes import Answer, _queried, chosen
+from refcoll_cupy.modes import Answer, _queried, _switched_off, chosen
 from refcoll_cupy.placing import device_for, told
 
 NO = [Answer("MPIX_Query_cuda_support", "says 0", False), Answer("kinds", "is not set", False)]
@@ -42,6 +42,27 @@ def test_direct_needs_somebodys_word():
 def test_other_modes_are_refused():
     with pytest.raises(ArgumentError, match="mode='fast' must be one of auto, direct, staged"):
         chosen("fast", True, YES)
+
+
+@pytest.mark.parametrize(
+    ("library", "offload", "yes"),
+    [
+        ("Intel(R) MPI Library 2021.14", None, False),
+        ("Intel(R) MPI Library 2021.14", "0", False),
+        ("Intel(R) MPI Library 2021.14", "1", True),
+        ("Open MPI v5.0.6", None, True),
+    ],
+)
+def test_a_yes_of_intels_counts_only_where_it_was_told_to_read_device_memory(
+    library, offload, yes, monkeypatch
+):
+    """Its reference: I_MPI_OFFLOAD is 0, disabled, by default."""
+    monkeypatch.delenv("I_MPI_OFFLOAD", raising=False)
+    if offload is not None:
+        monkeypatch.setenv("I_MPI_OFFLOAD", offload)
+    found = _switched_off(Answer("query", "says 1", True), library)
+    assert found.yes == yes
+    assert ("I_MPI_OFFLOAD is not set" in found.said) != yes
 
 
 @pytest.mark.parametrize(("said", "answer"), [(1, True), (0, False), (-1, False)])

@@ -208,3 +208,33 @@ def test_results_are_of_the_callers_stream_also_within_what_was_submitted():
         return mine in streams
 
     assert spawn(1, run, arrays=on(runtime)) == [True]
+
+
+def test_where_a_call_fails_what_it_has_queued_is_done_all_the_same():
+    """Or it would write memory that is somebody else's by then."""
+    runtime, done = LateRuntime(), []
+
+    def fails():
+        runtime.current().queue(lambda: done.append("written"))
+        raise ValueError("the first error")
+
+    with pytest.raises(ValueError, match="the first error"):
+        DeviceArrays(runtime, 0).ordered(fails)()
+    assert done == ["written"]
+
+
+def test_a_call_within_what_was_submitted_follows_the_stream_that_is_current_there():
+    runtime = LateRuntime()
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.zeros(5))
+
+        def inner():
+            with runtime.stream():
+                runtime.copy(x, comm.transport.arrays.from_host(np.ones(5)))
+                return comm.all_reduce(x)
+
+        return runtime.peek(comm.submit(inner).wait())
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 2).all()

@@ -65,6 +65,7 @@ def test_the_pages_of_that_test_cannot_be_touched(program):
 
 CASES = (
     "errors",
+    "drivers",
     "checksums",
     "auto",
     "sharing",

@@ -16,9 +16,9 @@ def accepted(
 ) -> Device:
     """The caller's argument ``name`` as an array of the runtime's.
 
-    Raises ArgumentError for what is not on ``device``, not contiguous, of a dtype without
-    kernels, read-only though it is "out", or, if it is to go ``across_processes``, from a
-    stream-ordered pool.
+    Raises ArgumentError for what is not on ``device``, not contiguous, not aligned, of a dtype
+    without kernels, read-only though it is "out", or, if it is to go ``across_processes``, from
+    a stream-ordered pool.
     """
     array = value if runtime.owns(value) else runtime.shared(value)
     if array is None:
@@ -40,12 +40,38 @@ def accepted(
             f"devices are: pass {runtime.name}.ascontiguousarray({name})"
         )
     runtime.require(array.dtype)
-    if across_processes and runtime.from_ordered_pool(array):
+    if array.size and runtime.address(array) % array.dtype.alignment:
+        raise ArgumentError(
+            f"{name} begins at an address that is no multiple of {array.dtype.alignment}, as "
+            f"{array.dtype.name} must on a device: pass a copy"
+        )
+    if across_processes:
+        require_reachable(runtime, array, name)
+    return array
+
+
+def require_reachable(runtime: Runtime, array: Device, name: str) -> None:
+    """Raise ArgumentError for memory that MPI cannot open in another process."""
+    if runtime.from_ordered_pool(array):
         raise ArgumentError(
             f"{name} comes from a stream-ordered pool (malloc_async), which other processes "
             "cannot reach: use cupy.cuda.MemoryPool, or mode='staged'"
         )
-    return array
+
+
+def require_stream(stream: Any, device: int) -> None:
+    """Raise ArgumentError for what is no stream of ``device`` that can be queued on."""
+    if stream is None:
+        return
+    needs = ("record", "wait_event", "synchronize", "__enter__")
+    if not all(hasattr(stream, each) for each in needs):
+        raise ArgumentError(
+            f"stream is a {_title(stream)}, not a CuPy stream; cupy.cuda.Stream.from_external "
+            "makes one of another library's"
+        )
+    lies = getattr(stream, "device_id", -1)
+    if lies not in (-1, device):  # -1: the default stream, of any device
+        raise ArgumentError(f"stream is of device {lies}, but this rank is on device {device}")
 
 
 def _title(value: object) -> str:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 
 from refcoll.transport import Array, Arrays, Merge, Operator, is_builtin
-from refcoll_cupy.accepting import accepted
+from refcoll_cupy.accepting import accepted, require_reachable
 from refcoll_cupy.runtime import Event, Runtime, Stream
 
 T = TypeVar("T")
@@ -59,23 +60,33 @@ class DeviceArrays(Arrays):
             try:
                 with self.runtime.on(self.device), self.stream:
                     self.stream.wait_event(called)
-                    result = function()
-                    self.stream.synchronize()
-                    return result
+                    return self._to_its_end(function)
             finally:
                 self._thread.caller = before
 
         return run
 
+    def _to_its_end(self, function: Callable[[], T]) -> T:
+        """What it returns, once all that it has queued is done; also where it raises: what it
+        has queued may write memory that is then free."""
+        try:
+            result = function()
+        except BaseException:
+            with suppress(Exception):  # the first error is what is told
+                self.stream.synchronize()
+            raise
+        self.stream.synchronize()
+        return result
+
     def _caller(self) -> Stream:
-        """The stream of whoever has called, also from within a function that was submitted."""
-        above: Stream | None = getattr(self._thread, "caller", None)
-        if above is not None:
-            return above
+        """The stream of whoever has called.  Within a function that was submitted that is the
+        stream of whoever submitted it, unless the function has taken another."""
         if self._callers_own is not None:
             return self._callers_own
         with self.runtime.on(self.device):
-            return self.runtime.current()
+            now = self.runtime.current()
+        above: Stream | None = getattr(self._thread, "caller", None)
+        return above if above is not None and now == self.stream else now
 
     def mark(self) -> Event:
         """See Arrays."""
@@ -124,7 +135,7 @@ class DeviceArrays(Arrays):
         it is freed, to what that stream does next; and may have had it from what it did last."""
         caller = self._caller()
         with self.runtime.on(self.device), caller:
-            made: Array = self.runtime.empty(count * dtype.itemsize).view(dtype)
+            made: Array = self._reachable(self.runtime.empty(count * dtype.itemsize)).view(dtype)
             had = caller.record()
         self.runtime.current().wait_event(had)
         return made
@@ -132,7 +143,12 @@ class DeviceArrays(Arrays):
     def scratch(self, nbytes: int) -> Array:
         """See Arrays."""
         with self.runtime.on(self.device):
-            made: Array = self.runtime.empty(nbytes)
+            return self._reachable(self.runtime.empty(nbytes))
+
+    def _reachable(self, made: Array) -> Array:
+        """What the current allocator gave, if other processes can reach it, or need not."""
+        if self.across_processes:
+            require_reachable(self.runtime, made, "memory of the current allocator")
         return made
 
     def lent(self, view: Array) -> Array:

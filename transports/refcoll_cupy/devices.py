@@ -51,7 +51,8 @@ class CupyRuntime:
     def identity(self, device: int) -> str:
         known = self._cupy.cuda.runtime.getDeviceProperties(device)
         unique: Any = known.get("uuid") or self._cupy.cuda.Device(device).pci_bus_id
-        return unique.hex() if isinstance(unique, bytes) else str(unique)
+        # CuPy's bytes may run on into a field behind, which has no meaning.
+        return unique[:16].hex() if isinstance(unique, bytes) else str(unique)
 
     def stream(self) -> Stream:
         made: Stream = self._cupy.cuda.Stream(non_blocking=True)
@@ -73,10 +74,18 @@ class CupyRuntime:
                     return None
                 return self._cupy.from_dlpack(value)
             if hasattr(value, "__cuda_array_interface__"):
-                return self._cupy.asarray(value)
+                return self._interfaced(value)
         except Exception as error:  # each library refuses in its own words
             raise ArgumentError(f"a {type(value).__name__} cannot be taken: {error}") from error
         return None
+
+    def _interfaced(self, value: Any) -> Device:
+        """The array where it lies: made on another device it would become a copy on this one."""
+        cuda, pointer = self._cupy.cuda, value.__cuda_array_interface__["data"][0]
+        if not pointer:  # of no bytes, which lie nowhere
+            return self._cupy.asarray(value)
+        with cuda.Device(cuda.runtime.pointerGetAttributes(pointer).device):
+            return self._cupy.asarray(value)
 
     def address(self, array: Device) -> int:
         return int(array.data.ptr)

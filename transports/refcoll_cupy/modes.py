@@ -8,6 +8,7 @@ in Python can catch that.  So "auto" goes direct only where the library says tha
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ def library() -> str:
 
 def answers(comm: MPI.Comm) -> list[Answer]:
     """What the loaded library says of device memory: MPI has no one way to ask."""
-    return [Answer(_QUERY, *_queried(_loaded_query())), Answer(_KINDS, *_listed(comm))]
+    query = Answer(_QUERY, *_queried(_loaded_query()))
+    return [_switched_off(query, library()), Answer(_KINDS, *_listed(comm))]
 
 
 def chosen(mode: str, cuda_aware: bool, said: list[Answer]) -> Mode:
@@ -86,6 +88,14 @@ def _libraries() -> Iterator[str | None]:
     """What has the library's names in it: mpi4py's module, which is linked to it, then all."""
     yield MPI.__file__
     yield None
+
+
+def _switched_off(answer: Answer, library: str) -> Answer:
+    """Intel MPI reads device memory only where it has been told to (its reference, "GPU
+    Support": I_MPI_OFFLOAD is 0 by default); it is not known to say so when it is asked."""
+    if "Intel" in library and os.environ.get("I_MPI_OFFLOAD", "0") in ("", "0"):
+        return Answer(answer.question, f"{answer.said}, but I_MPI_OFFLOAD is not set", False)
+    return answer
 
 
 def _queried(query: Callable[[], int] | None) -> tuple[str, bool]:

@@ -18,8 +18,9 @@ from refcoll.transport import (
     Outgoing,
     RefcollError,
     Transport,
+    described,
 )
-from refcoll_cupy import exchange, modes, placing
+from refcoll_cupy import accepting, exchange, modes, placing
 from refcoll_cupy.arrays import DeviceArrays
 from refcoll_cupy.direct import Direct
 from refcoll_cupy.runtime import Runtime, Stream
@@ -63,6 +64,8 @@ def connect(
         made = _made(host, mode, cuda_aware, stream, runtime or _cupy())
     except RefcollError as error:
         wrong = str(error)
+    except Exception as error:  # CUDA's own, on one rank: the others must not wait for it
+        wrong = described(error)
     heard = host.comm.allgather((wrong, made and made.mode.name))
     try:
         _require_same(heard)
@@ -86,7 +89,9 @@ def _made(
 ) -> CupyTransport:
     found = modes.chosen(mode, cuda_aware, modes.answers(host.comm))
     device = placing.device_for(runtime, host.rank, host.nodes)
+    accepting.require_stream(stream, device)
     arrays = DeviceArrays(runtime, device, stream, across_processes=found.name == "direct")
+    arrays.scratch(1)  # what the allocator gives is refused here, before there are messages
     return CupyTransport(host, arrays, found)
 
 

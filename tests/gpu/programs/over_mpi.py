@@ -53,6 +53,20 @@ def checksums():
         refcoll.connect("cupy", runtime=LateRuntime(8), checksums=True)
 
 
+class Busy(LateRuntime):
+    """Whose driver refuses, as where the device belongs to one process alone."""
+
+    def stream(self):
+        raise RuntimeError("cudaErrorDevicesUnavailable")
+
+
+def drivers():
+    """What a driver raises on one rank is told to all: nobody waits for that rank."""
+    rank = refcoll_cupy.connect(mode="staged", runtime=LateRuntime(8)).rank
+    said = refused(mode="staged", runtime=Busy(8) if rank else LateRuntime(8))
+    assert "on rank 1: RuntimeError: cudaErrorDevicesUnavailable" in said, said
+
+
 def auto():
     """This MPI does not say that it is CUDA-aware, so messages are staged."""
     found = refcoll_cupy.connect(runtime=LateRuntime(8))
