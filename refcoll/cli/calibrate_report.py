@@ -22,7 +22,7 @@ def report(found: Found, save: Path, out: Path) -> None:
     else:
         _report_machine(found.machine, found.calibration, save)
     if found.compared:
-        _report_errors(found.compared, len(found.nodes))
+        _report_errors(found.compared, 1 < len(found.nodes) < found.ranks)
     if found.choices:
         _report_choices(found, out)
     if found.untimed:
@@ -54,8 +54,8 @@ def _report_machine(machine: Machine, calibration: Calibration, save: Path) -> N
     console().print(table("Merging by numpy, one rank, GB/s", ("op", *dtypes), lines))
 
 
-def _report_errors(compared: Sequence[Compared], nodes: int) -> None:
-    """Tables: algorithms by sizes."""
+def _report_errors(compared: Sequence[Compared], shared: bool) -> None:
+    """Tables: algorithms by sizes; also the planner's where ranks share what leaves their node."""
     formulas, planned = summary(compared)
     far = worst(compared)
     print(
@@ -63,7 +63,7 @@ def _report_errors(compared: Sequence[Compared], nodes: int) -> None:
         f"{said_bytes(far.nbytes)})" + (f"; by refcoll plan: {planned}" if planned else "")
     )
     _error_table(compared, "of the formulas", lambda each: each.error)
-    if nodes > 1:
+    if shared:
         print("\nof a flat algorithm that is an upper bound: as if all ranks sent to other nodes")
         _error_table(compared, "of refcoll plan", lambda each: each.planner_error)
 

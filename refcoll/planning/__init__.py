@@ -20,7 +20,7 @@ calibration.py       a machine from what is measured on it: calibration_patterns
                      _merging.py measure, _errors.py compares predictions with what was measured
 logs_fitting.py      a machine from logs: logs_reading.py, logs_nccl.py, logs_osu.py, logs_bench.py
                      read them into logs.py's samples, logs_machine.py puts it together
-fitting.py           figures from times, by least squares of relative errors
+fitting.py           figures from times             defaults.py   an algorithm as it is run
 """
 
 from importlib import import_module

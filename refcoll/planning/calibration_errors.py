@@ -3,7 +3,8 @@
 Predicted in two ways, from the same machine:
 
     formula    overhead + the algorithm's own formula, claims.time, for the ranks where they are
-    planner    what `refcoll plan --machine FILE` says, which knows more of shared rails
+    planner    as `refcoll plan --machine FILE`, which knows more of shared rails, but with the
+               default options that the algorithm has run with
 
 The formula counts one latency a message where measured messages wait for each other at least
 half as long as one takes alone (one port), else one a step.  Nothing that is compared here has
@@ -16,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from refcoll.benchmarking import Timing
-from refcoll.errors import ArgumentError
+from refcoll.planning.candidates import Candidate
+from refcoll.planning.defaults import by_default
 from refcoll.planning.fitting import Errors
 from refcoll.planning.machine import NODE, Machine
-from refcoll.planning.predicting import planner
 from refcoll.rates import Ports, Rates
 from refcoll.registry import program
 from refcoll.times import TimeClaim
@@ -57,6 +58,7 @@ class Predictor:
         self.machine, self.nodes = machine, nodes
         self.ports = ports(machine)
         self._rates = shared_rates(machine, self.ports)
+        self._known: dict[tuple[str, str], Candidate | None] = {}
         self._in_blocks = machine.topology().nodes == nodes
 
     def formula(self, collective: str, algorithm: str, nbytes: int) -> float:
@@ -75,10 +77,11 @@ class Predictor:
     def _planned(self, collective: str, algorithm: str, nbytes: int) -> float | None:
         if not self._in_blocks:
             return None
-        try:
-            return planner(self.machine, collective).of(algorithm, nbytes).seconds
-        except ArgumentError:  # it knows nothing of this one there
-            return None
+        key = collective, algorithm
+        if key not in self._known:
+            self._known[key] = by_default(self.machine, *key)
+        found = self._known[key]
+        return None if found is None else found.clock.seconds(nbytes)
 
 
 def ports(machine: Machine) -> Ports:

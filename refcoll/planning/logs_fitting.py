@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from refcoll.errors import ArgumentError
 from refcoll.forms import Form
 from refcoll.planning.calibration_patterns import MERGE, OVERHEAD, gap, latency, per_byte
-from refcoll.planning.candidates import candidates
+from refcoll.planning.defaults import by_default
 from refcoll.planning.fitting import Counts, Errors, Fit, Observed, fitted
 from refcoll.planning.logs import BANDWIDTH, LATENCY, Sample
 from refcoll.planning.logs_machine import interpolated, machine_of, tables_of
 from refcoll.planning.machine import NETWORK, NODE, Link, Machine
 from refcoll.planning.tables import LIBRARY
-from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, algorithms, find, program
+from refcoll.registry import algorithms, find, program
 
 _FREE = 1e30
 """Bytes per second that cost nothing."""
-_DEFAULTS = {"segments": DEFAULT_SEGMENTS, "radix": DEFAULT_RADIX}
 
 
 @dataclass(frozen=True)
@@ -126,11 +125,10 @@ def _planned(sample: Sample, algorithm: str, rails: int) -> Counts:
 
 
 def _asked(machine: Machine, sample: Sample, algorithm: str) -> float:
-    """With its default options, as ``_own`` has them."""
-    for each in candidates(machine, find(sample.collective, algorithm)):
-        if all(each.options.get(name, value) == value for name, value in _DEFAULTS.items()):
-            return each.clock.seconds(sample.nbytes)
-    raise ArgumentError(f"algorithm={algorithm!r} does not run on {machine.ranks} ranks")
+    found = by_default(machine, sample.collective, algorithm)
+    if found is None:
+        raise ArgumentError(f"algorithm={algorithm!r} does not run on {machine.ranks} ranks")
+    return found.clock.seconds(sample.nbytes)
 
 
 def _probe(

@@ -166,6 +166,18 @@ def test_the_formula_is_the_algorithms_own():
     assert worst([row, off]) is off
 
 
+def test_the_planner_is_asked_for_the_options_that_were_run():
+    """recursive_multiplying on 4 ranks runs with radix 4: one step of 3 messages, where the
+    planner by itself would take two steps of one.  alpha + 3 S beta + 3 S gamma."""
+    row = Predictor(SMALL, node_shape((4,))).compared(
+        "all_reduce", timing("recursive_multiplying", 4 << 20, 1.0)
+    )
+    nbytes = 4 << 20
+    wanted = 5e-6 + 3e-6 + 3 * nbytes / 5e9 + 3 * nbytes / 20e9
+    assert row.planner == pytest.approx(wanted)
+    assert row.formula == pytest.approx(wanted)
+
+
 def test_messages_that_wait_for_each_other_go_through_one_port():
     """Linear on 4 ranks: rank 0 takes in 3 messages, then sends 3, at one port 6 alphas."""
     times = []
