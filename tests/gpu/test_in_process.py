@@ -106,6 +106,13 @@ def test_memory_of_the_communicator_and_a_users_operator():
         assert (found == 2).all()
 
 
+def test_a_ranks_device_is_its_threads():
+    """What a rank makes lies where its communicator is."""
+    runtime = LateRuntime(devices=2)
+    made = spawn(3, lambda comm: runtime.empty(1).device, arrays=on(runtime))
+    assert made == [0, 1, 0]
+
+
 def test_ranks_that_come_late_are_told():
     def run(comm):
         x = comm.transport.arrays.from_host(np.ones(4))
