@@ -22,7 +22,7 @@
     - in every round, as many messages from q to r are sent as are received ([round_pairs]:
       Python's "bounds" of ranks, "matching", aligned);
     - no Copy hits a chunk that the step sends, or received before ([race_free]: "race").
-    It is decided by computation: [orderly_by_computation] in AsyncCheck.v. *)
+    It is decided by computation: [AsyncCheck.orderly_by_computation]. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Landing.
 Import ListNotations.

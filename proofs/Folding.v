@@ -6,8 +6,8 @@
             0 <- 1   2 <- 3   4   5         at the end it gets the result back
 
     For any [core] that all-reduces among p ranks in [rounds] steps as a balanced tree over
-    what the survivors hold, [folded_result]: after two more rounds every one of the N ranks
-    holds that tree, in whose leaves a folded pair stands merged, lower rank left.
+    what the survivors hold, after two more rounds every one of the N ranks holds that tree,
+    in whose leaves a folded pair stands merged, lower rank left ([FoldedResult.folded_result]).
     Survivors stay in rank order, so the operator need not commute. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Combinators Groups Traffic Blocks Doubling.

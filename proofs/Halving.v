@@ -7,10 +7,9 @@
         at the end        0 . . .  . . 2 .  . 1 . .  . . . 3      chunk: r's bits reversed
 
     Each gives its partner the half that the partner keeps, and merges what it gets into the
-    half that it keeps itself ([halving_round]).  For every K, any values and any operator:
-    - [halving_result]: after K rounds every rank holds one chunk merged over all ranks.
-    - [halving_doubling_result]: after 2K rounds everyone holds all of them: the same balanced
-      tree, lower ranks left, as recursive doubling gives. *)
+    half that it keeps itself ([halving_round]).  Here are the schedule and its messages.  What
+    it computes stands in Rabenseifner.v: after K rounds every rank holds one chunk merged over
+    all ranks, and after 2K rounds everyone holds all of them. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Combinators Traffic Blocks Doubling.
 Import ListNotations.

@@ -1,7 +1,9 @@
 (** How many steps a rank takes in a hierarchical all-reduce.
 
         rails       2(m-1) in its node of m, and 2(K-1) between K nodes, all rails at once
-        leaders     twice its links in its node's tree; a leader 2(K-1) more *)
+        leaders     twice its links in its node's tree; a leader 2(K-1) more
+
+    [rails_steps], [leaders_steps], for every shape of nodes. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Combinators Groups Traffic Chunking SideBySide
   Steps Ring RingTraffic Tree TreeTraffic StepsTaken Nodes NodesTraffic Pieces Rails RailsAcross

@@ -1,12 +1,12 @@
-(** Hierarchical all-reduce by leaders (refcoll/algorithms/hierarchical.py).
+(** Hierarchical all-reduce by leaders (refcoll/algorithms/leaders.py).
 
         node 0:  0 <- 1          up: binomial reduce to the first rank of each node
         node 1:  2 <- 3          across: 0 -> 2 -> 4 -> 0, ring all-reduce of the K leaders
         node 2:  4 <- 5          down: binomial broadcast
 
-    For every shape of nodes, any values and any operator: [leaders_result]: every rank ends
-    with the ring merge over the nodes of the tree merge within each node, everyone in it once
-    ([leaders_all_reduces]), after 2 ceil(log2 m) + 2(K-1) rounds ([leaders_depth]). *)
+    For every shape of nodes: 2 ceil(log2 m) + 2(K-1) rounds for K nodes of at most m ranks
+    ([leaders_depth]), and every message has its receive, in the same round
+    ([leaders_matches]).  What it computes: LeadersResult.v. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Collectives Combinators Groups Traffic
   Chunking SideBySide Blocks Ring RingOnce Tree TreeResult Nodes Rails.

@@ -15,8 +15,8 @@
     NOT IN THE MODEL, so that the bounds do not speak of it: states that mix units, that is,
     coding across units and compression (one message that serves several units at the price of
     one); machinery between the ranks that merges or copies, as switches with arithmetic or
-    multicast do (give them ranks of their own, and the bounds count these too); and patterns
-    of messages that depend on the data.
+    multicast do, and helpers, which are ranks without input; and patterns of messages that
+    depend on the data.
 
     [noninterference]: what a rank holds of a unit depends on the inputs that it [knows], and
     on nothing else.  [knows_hears]: it knows only what can have reached it, hop by hop. *)

@@ -9,8 +9,8 @@
     That is so if, in every round, messages fit ([round_fits]: the ranks named exist, and what
     q sends to r and what r receives from q are as many messages, of the same chunks but for
     their areas: Python's verdicts "bounds", "matching", aligned).
-    [run_is_outcome]: the program's run is the algorithm's outcome.  [given_is_sent],
-    [taken_is_received]: it costs the same. *)
+    [run_is_outcome]: the program's run is the algorithm's outcome.  That it costs the same
+    stands in LowerBoundCosts.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Landing Traffic Messages.
 From Refcoll Require Import LowerBound LowerBoundBytes LowerBoundSteps.

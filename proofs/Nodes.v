@@ -5,7 +5,8 @@
         node 1:  4 -- 2 -- 3                 each rank's own node, on the node's own chunks
 
     [per_node_result]: a rank ends with what the schedule gives at its place in its node, on
-    what its node holds, as if there were no other. *)
+    what its node holds, as if there were no other.
+    [valid_by_computation]: computing tells for which lists of nodes all this is said. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Schedule Columns Combinators Groups Traffic Chunking SideBySide.
 Import ListNotations.
@@ -14,6 +15,25 @@ Open Scope Z_scope.
 (** Each of the ranks once, no empty node. *)
 Definition valid_nodes (N : Z) (nodes : list (list Z)) : Prop :=
   Permutation (concat nodes) (ranks N) /\ ~ In [] nodes.
+
+Definition are_valid (N : Z) (nodes : list (list Z)) : bool :=
+  (Z.of_nat (length (concat nodes)) =? Z.max 0 N) &&
+  forallb (fun r => mem r (concat nodes)) (ranks N) &&
+  forallb (fun node => negb (length node =? 0)%nat) nodes.
+
+Theorem valid_by_computation N nodes : are_valid N nodes = true <-> valid_nodes N nodes.
+Proof.
+  unfold are_valid, valid_nodes. rewrite !andb_true_iff, !forallb_forall, Z.eqb_eq. split.
+  - intros ((L & All) & E). split.
+    + apply Permutation_sym, NoDup_Permutation_bis; [apply range_NoDup| |].
+      * unfold ranks. rewrite range_length. lia.
+      * intros r Hr. now apply mem_In, All.
+    + intros H. now apply E in H.
+  - intros (P & E). repeat split.
+    + rewrite (Permutation_length P). unfold ranks. rewrite range_length. lia.
+    + intros r Hr. apply mem_In. now apply (Permutation_in _ (Permutation_sym P)).
+    + intros [|a node] Hn; [contradiction|reflexivity].
+Qed.
 
 Definition node_count (nodes : list (list Z)) : Z := Z.of_nat (length nodes).
 

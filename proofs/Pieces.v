@@ -1,4 +1,4 @@
-(** Pieces of the vector between the cuts of all nodes (refcoll/algorithms/hierarchical.py).
+(** Pieces of the vector between the cuts of all nodes (refcoll/algorithms/shares.py).
 
         node of 2:   |         place 0       |        place 1        |       cuts 0, 3, 6
         node of 3:   |   place 0   |    place 1    |    place 2      |       cuts 0, 2, 4, 6

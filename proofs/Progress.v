@@ -8,10 +8,7 @@
     For a program whose messages pair up in every round ([pairs] in Async.v), and a transport
     that may be as slow as rendezvous, a message being read only once its receive is posted:
     - [never_stuck]: whatever has happened so far, all have finished, or some move is possible.
-    - [executions_end]: no execution makes more than [work N P n] moves, and one that can make
-      no further move has made just these.
-    - [any_timing]: together with AsyncResult.v, for an orderly program: an execution that can
-      go no further leaves everyone with the result of the synchronous run. *)
+    That moves come to an end, and what everyone then holds, is in AsyncEnds.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Async AsyncSteps AsyncResult.
 Import ListNotations.

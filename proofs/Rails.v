@@ -1,4 +1,4 @@
-(** Hierarchical all-reduce over rails (refcoll/algorithms/hierarchical.py): schedule, rounds.
+(** Hierarchical all-reduce over rails (refcoll/algorithms/rails.py): schedule, rounds.
 
         node 0:  0 -- 1         rail of the first half:    0 = = 2 = = 4
         node 1:  2 -- 3         rail of the second half:   1 = = 3 = = 5
@@ -6,10 +6,9 @@
 
     Ring reduce-scatter within each node; on every piece's rail, a ring all-reduce among its
     owners, all rails together; ring all-gather within each node.  For every shape of nodes:
-    equal or not, in any order, each rank once.
-    [rails_depth]: 2(m-1) + 2(K-1) rounds for K nodes of at most m ranks.
-    [rails_matches]: every message has its receive, in the same round.  What they compute:
-    RailsResult.v. *)
+    equal or not, in any order, each rank once.  It takes 2(m-1) + 2(K-1) rounds for K nodes of
+    at most m ranks ([RailsAcross.rails_depth]), and every message has its receive, in the same
+    round ([RailsAcross.rails_matches]).  What it computes: RailsResult.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic Chunking
   SideBySide Ring Nodes Pieces.

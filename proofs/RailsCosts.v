@@ -5,7 +5,7 @@
           + for each piece in its share         the ring's, at its node's number, the piece's
                                                 own chunks
 
-    counted over any choice of peers: RailsCosts.v chooses those near, and those far. *)
+    counted over any choice of peers: RailsTraffic.v chooses those near, and those far. *)
 From Coq Require Import ZArith List Bool Permutation Lia.
 From Refcoll Require Import Lists Modulo Schedule Columns Combinators Groups Traffic
   Chunking SideBySide Ring RingTraffic Nodes NodesTraffic Pieces Rails RailsAcross RailsResult

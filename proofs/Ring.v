@@ -10,7 +10,7 @@
     - [ring_all_gather_result]: after N-1 rounds everyone holds what rank c held in chunk c.
     - [ring_all_reduce_result]: after 2(N-1) rounds everyone holds the same merged value, to
       the bit, whether or not the operator commutes or associates.
-    - [ring_all_reduces], [ring_reduce_scatters]: every rank is in it exactly once.
+    That every rank is in it exactly once: RingOnce.v.  What it costs: RingTraffic.v.
     Where the ring turns from rank N-1 to rank 0 the lower rank's own operand goes left of
     what arrives ([Columns.hop]); for an operator that commutes, such as floating-point
     addition, this changes nothing: [ring_value_commutative]. *)

@@ -5,11 +5,11 @@
         |   2--+          |  6--+      a rank r that 2d divides sends to r + d
         1       3         5      7     The reduce is the same backwards in time.
 
-    For every N >= 1, any values and any operator:
-    - [binomial_broadcast_result]: after L rounds everyone holds what rank 0 held.
-    - [binomial_reduce_result]: after L rounds rank 0 holds all merged, as the tree that the
-      picture shows; lower ranks go left.  [binomial_all_reduce_result]: then everyone does.
-    - L = ceil(log2 N): the depth of both.  Traffic: TreeTraffic.v. *)
+    For every N >= 1: after L rounds of the broadcast everyone holds what rank 0 held; after L
+    rounds of the reduce rank 0 holds all merged, as the tree that the picture shows, lower
+    ranks left (TreeResult.v).  Here are the schedules, their messages, and their depth L: 2^L
+    is the least power of two that is no less than N ([levels_enough], [levels_least]).
+    Traffic: TreeTraffic.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Refcoll Require Import Lists Schedule Columns Combinators Blocks.
 Import ListNotations.

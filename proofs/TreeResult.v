@@ -7,7 +7,8 @@
     [binomial_broadcast_result], [binomial_reduce_result], [binomial_all_reduce_result]: for
     any values and any operator.  [tree_value r k] is what r, which 2^k divides, has merged
     before the round of distance 2^k: the ranks from r on, fewer than 2^k where they end.
-    [binomial_in_rank_order]: operands stand in rank order, so the operator need not commute. *)
+    [binomial_reduce_in_rank_order], [binomial_all_reduce_in_rank_order]: operands stand in rank
+    order, so the operator need not commute. *)
 From Coq Require Import ZArith List Bool Lia Permutation.
 From Refcoll Require Import Lists Schedule Columns Collectives Combinators Blocks Doubling Tree.
 Import ListNotations.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from refcoll.arrays import HOST, Arrays
 from refcoll.choosing import choose_best
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES, checked_root
@@ -94,12 +95,22 @@ class Call:
         return on if len(on) > 1 else on[0]
 
 
-def checked(request: Request, rank: int, size: int) -> Call:
+def taken(request: Request, arrays: Arrays) -> Request:
+    """The request, with its arrays as ``arrays`` takes them.  Raises ArgumentError."""
+    if arrays is HOST:
+        return request
+    x = None if request.collective == "barrier" else arrays.taken(request.x, "x")
+    out = None if request.out is None else arrays.taken(request.out, "out")
+    return replace(request, x=x, out=out)
+
+
+def checked(request: Request, rank: int, size: int, arrays: Arrays = HOST) -> Call:
     """The call, if its arguments are right.  Raises ArgumentError."""
     collective = find_collective(request.collective)
-    x = np.empty(0, np.uint8) if collective.name == "barrier" else _array(request.x, "x")
+    x = np.empty(0, np.uint8) if collective.name == "barrier" else _array(request.x, "x", arrays)
     op = operator(request.op)
     dtype = _travelling(request.accumulate, x.dtype)
+    arrays.require(dtype)
     if collective.reduces:
         op.require(dtype)
     lengths = _lengths(request, x, rank, size)
@@ -112,10 +123,10 @@ def checked(request: Request, rank: int, size: int) -> Call:
     made, reason = _program(request, op, size, count * dtype.itemsize)
     layout = made.layout(count) if lengths is None else Layout(lengths)
     call = Call(request, made, layout, op, x, None, dtype, reason)
-    return replace(call, out=checked_out(call, request, rank))
+    return replace(call, out=checked_out(call, request, rank, arrays))
 
 
-def checked_out(call: Call, request: Request, rank: int) -> Array | None:
+def checked_out(call: Call, request: Request, rank: int, arrays: Arrays = HOST) -> Array | None:
     """The request's ``out``, if it may take the result of ``call``.  Raises ArgumentError."""
     if request.out is None:
         return None
@@ -123,7 +134,8 @@ def checked_out(call: Call, request: Request, rank: int) -> Array | None:
     shape = result_shape(call.program, call.layout, x, rank)
     if shape is None:
         return None
-    return _out(request.out, x, shape, _piece(call.program, call.layout, x, request.out, rank))
+    piece = _piece(call.program, call.layout, x, request.out, rank, arrays)
+    return _out(request.out, x, shape, piece, arrays)
 
 
 def _program(request: Request, op: Operator, size: int, nbytes: int) -> tuple[Program, str]:
@@ -146,12 +158,12 @@ def _program(request: Request, op: Operator, size: int, nbytes: int) -> tuple[Pr
 
 
 def _piece(
-    made: Program, layout: Layout, x: Array, out: Array, rank: int
+    made: Program, layout: Layout, x: Array, out: Array, rank: int, arrays: Arrays
 ) -> tuple[Array, Array] | None:
     """What may be the same memory where x is rank's piece of out, or out is its piece of x."""
     if made.collective.transposes or not made.collective.scattered:
         return None
-    if not isinstance(out, np.ndarray):
+    if not arrays.owns(out):
         return None
     whole, piece = (out, x) if made.collective.name in GATHERING else (x, out)
     if not whole.flags.c_contiguous or whole.size != layout.count:
@@ -177,14 +189,10 @@ def result_shape(made: Program, layout: Layout, x: Array, rank: int) -> tuple[in
     return tuple(x.shape)
 
 
-def _array(value: Any, name: str) -> Array:
-    if not isinstance(value, np.ndarray):
-        raise ArgumentError(
-            f"{name}={value!r:.60} is a {type(value).__name__}, not a numpy array; "
-            "use numpy.asarray"
-        )
-    _require_numeric(value.dtype, name)
-    return value
+def _array(value: Any, name: str, arrays: Arrays) -> Array:
+    array = arrays.taken(value, name)
+    _require_numeric(array.dtype, name)
+    return array
 
 
 def _require_numeric(dtype: np.dtype[Any], name: str) -> None:
@@ -275,42 +283,30 @@ def _require_runnable(made: Program, op: Operator, in_order: bool) -> None:
         )
 
 
-def _out(value: Any, x: Array, shape: tuple[int, ...], piece: tuple[Array, Array] | None) -> Array:
-    out = _array(value, "out")
+def _out(
+    value: Any,
+    x: Array,
+    shape: tuple[int, ...],
+    piece: tuple[Array, Array] | None,
+    arrays: Arrays,
+) -> Array:
+    out = _array(value, "out", arrays)
     if out.shape != shape or out.dtype != x.dtype:
         raise ArgumentError(
             f"out has shape {out.shape} and dtype {out.dtype.str} ({out.dtype.name}), but the "
             f"result has {shape} and {x.dtype.str} ({x.dtype.name}); pass such an array"
         )
-    if not out.flags.writeable:
+    if not arrays.writable(out):
         raise ArgumentError("out is read-only; pass an array that may be written")
     if overlaps_itself(out):
         raise ArgumentError(
             f"out has several elements in one place (strides {out.strides}); pass an array that "
             "has room for each"
         )
-    in_place = same_memory(out, x) or (piece is not None and same_memory(*piece))
-    if not in_place and _overlap(out, x):
+    in_place = arrays.same(out, x) or (piece is not None and arrays.same(*piece))
+    if not in_place and arrays.overlap(out, x):
         raise ArgumentError("out overlaps x without being x; pass x itself, or separate memory")
     return out
-
-
-def same_memory(one: Array, other: Array) -> bool:
-    """Whether two arrays are the same elements of the same memory in the same order."""
-    keys = ("data", "shape", "strides", "typestr")
-    first, second = one.__array_interface__, other.__array_interface__
-    return all(first.get(key) == second.get(key) for key in keys)
-
-
-_OVERLAP_WORK = 100_000
-"""How many candidate places to try; beyond, arrays count as overlapping."""
-
-
-def _overlap(one: Array, other: Array) -> bool:
-    try:
-        return np.shares_memory(one, other, max_work=_OVERLAP_WORK)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
 
 
 def overlaps_itself(array: Array) -> bool:

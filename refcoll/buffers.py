@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
-from refcoll.arguments import GATHERING, SCATTERING, Call, result_shape, same_memory
+from refcoll.arguments import GATHERING, SCATTERING, Call, result_shape
 from refcoll.interpreters.execute import Input
 from refcoll.operators import Array
 from refcoll.transport import Transport
@@ -25,12 +23,13 @@ class Buffers:
 
     def __init__(self, call: Call, transport: Transport, memory: Array | None = None) -> None:
         self._call, self._own = call, memory is not None
+        self._arrays = arrays = transport.arrays
         count, rank = call.layout.count, transport.rank
         shape = result_shape(call.program, call.layout, call.x, rank)
         self.result = call.out
         if self.result is None and shape is not None:
             # Ordinary memory: what a caller keeps must not be shared with a forked child.
-            self.result = np.empty(prod(shape), call.x.dtype).reshape(shape)
+            self.result = arrays.empty(prod(shape), call.x.dtype).reshape(shape)
         mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)
         start = call.program.result_area * count
         whole, result = slice(0, count), slice(start, start + count)
@@ -44,12 +43,13 @@ class Buffers:
         elif self._direct and self.result is not None:
             self.memory = self.result.reshape(-1)
         else:
-            self.memory = _empty(transport, call.program.areas * count, call.dtype)
+            nbytes = call.program.areas * count * call.dtype.itemsize
+            self.memory = transport.empty(nbytes).view(call.dtype)
         from_root = name in ("broadcast", "scatter")
         self._place = self._input_place(not from_root or rank == call.program.root)
         self.source = self._source(rank)
         self._values = self.memory[self._goes_out]
-        self._finish = call.op.finish if call.program.collective.reduces else None
+        self._finishes = call.program.collective.reduces and call.op.last is not None
 
     def _works_in_result(self) -> bool:
         call, result = self._call, self.result
@@ -67,7 +67,7 @@ class Buffers:
         if not has_input or self._call.program.collective.name == "barrier":
             return None
         place: Array = self.memory[self._comes_in].reshape(self._call.x.shape)
-        return place if self._own or not same_memory(place, self._call.x) else None
+        return place if self._own or not self._arrays.same(place, self._call.x) else None
 
     def _source(self, rank: int) -> Input | None:
         """The caller's input where a plan can read it; then nothing needs to be loaded."""
@@ -85,18 +85,14 @@ class Buffers:
     def load(self) -> None:
         """Put the caller's input where the plan expects it."""
         if self._place is not None:
-            np.copyto(self._place, self._call.x, casting="unsafe")
+            self._arrays.copy(self._place, self._call.x)
 
     def store(self) -> Array | None:
         """Finish the merged values, and give them to the caller."""
         if self.result is None:
             return None
-        if self._finish is not None:
-            self._finish(self._values, self._contributions)
+        if self._finishes:
+            self._arrays.finish(self._call.op, self._values, self._contributions)
         if not self._direct:
-            np.copyto(self.result, self._values.reshape(self.result.shape), casting="unsafe")
+            self._arrays.copy(self.result, self._values.reshape(self.result.shape))
         return self.result
-
-
-def _empty(transport: Transport, count: int, dtype: np.dtype[np.generic]) -> Array:
-    return transport.empty(count * dtype.itemsize).view(dtype)

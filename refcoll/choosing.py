@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,8 +12,8 @@ from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, flag, integer, within
 from refcoll.interpreters.cost import cost
 from refcoll.programs import Program
+from refcoll.rates import checked_rates
 from refcoll.registry import algorithms, program
-from refcoll.schedule import Reduce, Send, indices, peer, remote
 from refcoll.topology import LINKS, Topology, topology
 from refcoll.tuning import Placement, Tuning
 
@@ -24,10 +24,13 @@ TYPICAL_MERGE = 12e9
 """Bytes merged per second, by numpy, from memory."""
 TYPICAL_BETWEEN = {LINKS[1]: (20e-6, 1e9), LINKS[2]: (30e-6, 1e9)}
 """(Latency, bandwidth) between nodes, and between switches."""
+_TYPICAL = checked_rates(
+    TYPICAL_LATENCY, TYPICAL_BANDWIDTH, TYPICAL_MERGE, ports="one", links=TYPICAL_BETWEEN
+)
 EXACT = 64
-"""Up to so many ranks every schedule is costed whole; beyond, a few ranks' parts are."""
+"""Up to so many ranks every schedule is played; beyond, formulas tell its time."""
 _ALL = 512
-"""Up to so many ranks the busiest is looked for among all, by the claims."""
+"""Up to so many ranks the busiest is looked for among all, by the claims; beyond, among a few."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def choose(
     ``program``.  Raises ArgumentError if none do.
     """
     rounded = 1 << max(0, nbytes - 1).bit_length()
-    return _ranked(collective, size, rounded, root, nodes, in_order, options)[0].algorithm
+    return _ranked(collective, size, rounded, root, nodes, in_order, options)[0][1].name
 
 
 def choose_best(
@@ -120,7 +123,8 @@ def explain(
     in_order = flag(in_order, "in_order")
     checked_root(kind, root, size)
     where = topology(nodes, size)
-    return _ranked(collective, size, nbytes, root, where, in_order and kind.reduces)
+    ranked = _ranked(collective, size, nbytes, root, where, in_order and kind.reduces)
+    return tuple(_choice(seconds, made, nbytes) for seconds, made in ranked)
 
 
 @lru_cache(maxsize=4096)
@@ -132,74 +136,45 @@ def _ranked(
     nodes: Topology | None,
     in_order: bool,
     options: tuple[tuple[str, int], ...] = (),
-) -> tuple[Choice, ...]:
-    """All algorithms that could run, the one of least predicted time first.
-
-    Time is that of the cost interpreter on one port, with typical rates; above 64 ranks, what
-    the busiest ranks' own messages take, one after another, or the longest chain.
-    """
+) -> tuple[tuple[float, Program], ...]:
+    """All algorithms that could run, with their predicted seconds, the least first."""
     cut: dict[str, Any] = dict(options)
     programs = [
         program(collective, each.name, size, root=root, nodes=nodes, **cut)
         for each in algorithms(collective)
         if each.sizes.holds(size) and not each.needs_helpers
     ]
-    choices = [
-        _choice(made, nbytes)
-        for made in programs
-        if not in_order or (made.claims and made.claims.in_rank_order)
-    ]
-    if not choices:
+    if in_order:
+        programs = [made for made in programs if made.claims and made.claims.in_rank_order]
+    if not programs:
         where = f" with root={root}" if root else ""
         remedy = "use root=0, or say" if root else "say"
         raise ArgumentError(
             f"no algorithm for {collective}{where} keeps rank order, as an operator that does "
             f"not commute needs; {remedy} that the operator commutes, if it does"
         )
-    return tuple(sorted(choices, key=lambda choice: choice.seconds))
+    timed = ((_seconds(made, nbytes), made) for made in programs)
+    return tuple(sorted(timed, key=lambda pair: pair[0]))
 
 
-def _choice(made: Program, nbytes: int) -> Choice:
-    claims, whole = made.claims, made.whole(nbytes)
+def _seconds(made: Program, nbytes: int) -> float:
+    """Time on one port, with typical rates: of the schedule played under the clock, or, for
+    more than ``EXACT`` ranks, by the formula that the algorithm declares."""
+    whole, claims = made.whole(nbytes), made.claims
+    if made.size > EXACT and claims is not None and claims.time is not None:
+        return float(claims.time(whole, _TYPICAL))
+    return cost(
+        made, whole, latency=TYPICAL_LATENCY, bandwidth=TYPICAL_BANDWIDTH,
+        reduce_bandwidth=TYPICAL_MERGE, ports="one", links=TYPICAL_BETWEEN,
+    )  # fmt: skip
+
+
+def _choice(seconds: float, made: Program, nbytes: int) -> Choice:
+    claims = made.claims
     assert claims is not None
-    lengths = made.layout(whole).lengths
-    ranks = range(made.size) if made.size <= _ALL else _few(made.size)
-    sent = {rank: claims.sent(rank, lengths) for rank in ranks}
-    received = {rank: claims.received(rank, lengths) for rank in ranks}
-    if made.size <= EXACT:
-        seconds = cost(
-            made, whole, latency=TYPICAL_LATENCY, bandwidth=TYPICAL_BANDWIDTH,
-            reduce_bandwidth=TYPICAL_MERGE, ports="one", links=TYPICAL_BETWEEN,
-        )  # fmt: skip
-    else:
-        busiest = max(sent, key=sent.__getitem__), max(received, key=received.__getitem__)
-        chain = TYPICAL_LATENCY * claims.depth
-        seconds = max(
-            max(chain, latencies) + transfer
-            for rank in {*busiest, *_few(made.size)}
-            for latencies, transfer in _one_by_one(made, rank, lengths)
-        )
-    return Choice(made.name, seconds, claims.depth, max(sent.values()), max(received.values()))
-
-
-def _few(size: int) -> list[int]:
-    return sorted({0, 1, size // 2, size - 1})
-
-
-def _one_by_one(made: Program, rank: int, lengths: Sequence[int]) -> Iterator[tuple[float, float]]:
-    """(latencies, transfer), in seconds, of all that a rank sends, and of all it receives and
-    merges."""
-    where = made.topology
-    assert where is not None
-    for sends in (True, False):
-        latencies = transfer = 0.0
-        for node in made.graph(rank):
-            for action in node.actions:
-                if isinstance(action, Send) == sends and remote(action, rank):
-                    link = where.link(rank, peer(action))
-                    alpha, rate = TYPICAL_BETWEEN.get(link, (TYPICAL_LATENCY, TYPICAL_BANDWIDTH))
-                    latencies += alpha
-                    size = sum(lengths[i % len(lengths)] for i in indices(action.chunks))
-                    transfer += size / rate
-                    transfer += size / TYPICAL_MERGE if isinstance(action, Reduce) else 0
-        yield latencies, transfer
+    lengths = made.layout(made.whole(nbytes)).lengths
+    few = {0, 1, made.size // 2, made.size - 1}
+    ranks = range(made.size) if made.size <= _ALL else sorted(few)
+    sent = max(claims.sent(rank, lengths) for rank in ranks)
+    received = max(claims.received(rank, lengths) for rank in ranks)
+    return Choice(made.name, seconds, claims.depth, sent, received)

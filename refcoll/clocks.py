@@ -33,9 +33,11 @@ def offsets(comm: Group) -> tuple[list[float], float]:
             found[list(node)] = _asked(comm, node[0])
         elif comm.rank == node[0]:
             _answer(comm)
-    table = found if not others else comm.plan("broadcast", found).run()
-    errors = sorted(float(table[node[0], 1]) for node in comm.nodes)
-    return table[:, 0].tolist(), sum(errors[-2:])
+    if others:
+        arrays = comm.transport.arrays
+        found = arrays.to_host(comm.plan("broadcast", arrays.from_host(found)).run())
+    errors = sorted(float(found[node[0], 1]) for node in comm.nodes)
+    return found[:, 0].tolist(), sum(errors[-2:])
 
 
 def _asked(comm: Group, other: int) -> tuple[float, float]:

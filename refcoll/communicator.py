@@ -1,4 +1,4 @@
-"""The communicator: collectives on numpy arrays, over any transport.
+"""The communicator: collectives on numpy arrays, or a device's, over any transport.
 
     comm = refcoll.connect("mpi")
     total = comm.all_reduce(x)                     # a new array

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from refcoll.agreement import Agreement
+from refcoll.arrays import HOST
 from refcoll.binding import misfit
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 GROUP = "refcoll.transports"
 """The entry-point group in which a plug-in names a function that returns a Transport."""
+ARRAYS = "refcoll.arrays"
+"""The one in which it names a function of a rank that returns its Arrays, for ``spawn``."""
 
 
 def connect(
@@ -33,11 +36,12 @@ def connect(
     """The communicator of this process in the job that it was started in.
 
     ``name`` is a transport: "mpi" (takes ``comm=``, an ``mpi4py.MPI.Comm``, by default
-    COMM_WORLD, and ``shared_memory=``, by default True), or any that a plug-in offers.  For
-    ranks within this process use ``spawn``.  ``tuning`` is a file that `refcoll calibrate` has
-    written, for algorithm="auto"; by default the one that $REFCOLL_TUNING names, if any.
-    ``checksums``, the same on all ranks, lets every message carry a checksum
-    (``refcoll.checksums``): what is changed, lost or repeated on its way is then an error.
+    COMM_WORLD, and ``shared_memory=``, by default True), "cupy" (device memory: docs/gpu.md), or
+    any that a plug-in offers.  For ranks within this process use ``spawn``.  ``tuning`` is a file
+    that `refcoll calibrate` has written, for algorithm="auto"; by default the one that
+    $REFCOLL_TUNING names, if any.  ``checksums``, the same on all ranks, lets every message carry
+    a checksum (``refcoll.checksums``): what is changed, lost or repeated on its way is then an
+    error.
     Raises ArgumentError for a name, an option or a file that does not exist, DisagreementError
     where ranks differ about ``checksums``, and what the transport raises.  What is wrong with
     ``timeout``, ``tuning`` or ``checksums`` on one rank is told to all; without a transport
@@ -53,6 +57,8 @@ def connect(
     error, said, limit = None, {}, DEFAULT_TIMEOUT
     try:
         guarded = Checksummed(end) if flag(checksums, "checksums") else end
+        if guarded is not end and end.arrays is not HOST:
+            raise ArgumentError(f"checksums=True is for host memory; {name!r} has none")
         made = Communicator(guarded, timeout, tuning)
         said, limit = {"collective": "connect", "checksums": bool(checksums)}, made.timeout
     except ArgumentError as found:
@@ -67,25 +73,28 @@ def connect(
 
 def transport(name: str) -> Callable[..., Transport]:
     """The function that connects the transport of that name."""
+    ours = "(and, for ranks within this process, refcoll.spawn)"
+    return plug_in(GROUP, "transport", name, ours)
+
+
+def plug_in(group: str, what: str, name: str, also: str = "") -> Callable[..., Any]:
+    """What plug-ins call ``name`` in an entry-point group.  Raises ArgumentError."""
     from importlib.metadata import entry_points  # slow to load, and seldom needed
 
-    found = entry_points(group=GROUP)
+    found = entry_points(group=group)
     for entry in found:
         if entry.name == name:
-            return _loaded(entry)
+            return _loaded(entry, what)
     names = ", ".join(sorted({entry.name for entry in found})) or "none: reinstall refcoll"
-    raise ArgumentError(
-        f"transport={name!r} does not exist; there are {names} "
-        "(and, for ranks within this process, refcoll.spawn)"
-    )
+    raise ArgumentError(f"{what}={name!r} does not exist; there are {names} {also}".rstrip())
 
 
-def _loaded(entry: EntryPoint) -> Callable[..., Transport]:
+def _loaded(entry: EntryPoint, what: str) -> Callable[..., Any]:
     try:
-        connector: Callable[..., Transport] = entry.load()
+        connector: Callable[..., Any] = entry.load()
     except Exception as error:  # a driver may fail in its own ways, such as RuntimeError
         raise ArgumentError(
-            f"transport={entry.name!r} cannot be used: {error}; "
+            f"{what}={entry.name!r} cannot be used: {error}; "
             f"pip install 'refcoll[{entry.name}]' brings what it needs"
         ) from error
     return connector

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import prod
 from operator import index
 from types import TracebackType
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from refcoll.agreement import CHANNEL, Agreement, Said
-from refcoll.arguments import Call, Request, checked, seconds
+from refcoll.arguments import Call, Request, checked, seconds, taken
 from refcoll.binding import told_to_all
 from refcoll.buffers import Buffers
 from refcoll.errors import (
@@ -79,7 +80,7 @@ class CollectivePlan:
         """Do it once; returns the result as the communicator's method does."""
         comm = self._comm
         limit, watching = comm._limit(timeout), comm.watching
-        if comm._order.idle:
+        if comm._order.idle and comm._ordered is None:
             return comm._guarded(self._run, limit, watching)
         return comm._do(lambda: self._run(limit, watching))
 
@@ -118,7 +119,7 @@ class Group:
                 f"transport={transport!r:.80} is no Transport; refcoll.connect and refcoll.spawn "
                 "make communicators"
             )
-        self.transport = transport
+        self.transport, self._ordered = transport, transport.arrays.ordered
         self.tuning = find_tuning(tuning)
         self.timeout = seconds(timeout)
         self.rank, self.size = transport.rank, transport.size
@@ -165,6 +166,7 @@ class Group:
             shards=shards, nodes=self.nodes if nodes is None else nodes,
             tuning=self.tuning,
         )  # fmt: skip
+        request = self._handed_over(request)
         return self._do(lambda: CollectivePlan(self, request, self._next(), check))
 
     def empty(self, shape: int | Sequence[int], dtype: Any = np.float64) -> Array:
@@ -302,6 +304,7 @@ class Group:
     ) -> Any:
         """Plan one call, or find its plan, and run it, now or in the background."""
         request = Request(collective=collective, nodes=self.nodes, tuning=self.tuning, **arguments)
+        request = self._handed_over(request)
         watching = self.watching
 
         def whole() -> Array | None:
@@ -319,6 +322,14 @@ class Group:
 
         background = isinstance(async_op, _FLAGS) and async_op
         return self._begin(whole) if background else self._do(whole)
+
+    def _handed_over(self, request: Request) -> Request:
+        """The request, with arrays on a device taken now, in the caller's thread: their library
+        may know of his streams.  What is wrong with one is said when the call's turn comes."""
+        if self._ordered is not None:
+            with suppress(Exception):
+                return taken(request, self.transport.arrays)
+        return request
 
     def _refuse(self, error: ArgumentError, check: object) -> None:
         """Raise the error, and let the others know unless there is no ``check``."""
@@ -342,6 +353,7 @@ class Group:
             compare = flag(check, "check")
             flag(async_op, "async_op")
             limit = self._limit(timeout)
+            request = taken(request, self.transport.arrays)
             found = (self._one_off.recall(request) if once else None) or self._considered(
                 request, once
             )
@@ -358,7 +370,7 @@ class Group:
         return found
 
     def _considered(self, request: Request, once: bool) -> tuple[Call, Said]:
-        call = checked(request, self.rank, self.size)
+        call = checked(request, self.rank, self.size, self.transport.arrays)
         said = Said(call.record())
         if once:
             self._one_off.remember(call, said)
@@ -377,10 +389,16 @@ class Group:
         return self.timeout if timeout is None else seconds(timeout)
 
     def _do(self, function: Callable[[], T]) -> T:
+        function = self._as_called(function)
         return self._order.run(lambda: self._guarded(function))
 
     def _begin(self, function: Callable[[], T]) -> Handle[T]:
+        function = self._as_called(function)
         return self._order.submit(lambda: self._guarded(function))
+
+    def _as_called(self, function: Callable[[], T]) -> Callable[[], T]:
+        """What any thread may run: on a device it follows what the caller has queued by now."""
+        return function if self._ordered is None else self._ordered(function)
 
     def _unheard(self, error: BaseException) -> None:
         """An operation has failed and nobody waited for it: say so, and let the job fail."""

@@ -55,16 +55,16 @@ class OneOff:
 
         Raises ArgumentError for an ``out`` that does not fit.
         """
-        signature = _signature(request)
+        signature = self._signature(request)
         known = None if signature is None else self._calls.get(signature)
         if known is None:
             return None
-        out = checked_out(known.call, request, self._transport.rank)
+        out = checked_out(known.call, request, self._transport.rank, self._transport.arrays)
         return replace(known.call, request=request, x=request.x, out=out), known.said
 
     def remember(self, call: Call, said: Said) -> None:
         """For the next time."""
-        signature = _signature(call.request)
+        signature = self._signature(call.request)
         if signature is not None and is_builtin(call.op):
             if len(self._calls) >= _CALLS:
                 self._calls.clear()
@@ -97,24 +97,23 @@ class OneOff:
         memory = self._transport.empty(count * call.dtype.itemsize).view(call.dtype)
         return _Kept(memory, _plan(call, self._transport, memory, sequence))
 
+    def _signature(self, request: Request) -> Hashable:
+        """All that a call depends on, apart from the values in the arrays; None for what is not
+        of the usual types, which must be looked at anew."""
+        x: Any = request.x
+        usual = type(request.root) is int and type(request.algorithm) is str
+        if not usual or not self._transport.arrays.owns(x) or request.counts is not None:
+            return None
+        if not isinstance(request.op, str) or not isinstance(request.accumulate, str | None):
+            return None
+        return (
+            request.collective, x.shape, x.dtype, request.op, request.root, request.algorithm,
+            request.accumulate,
+        )  # fmt: skip
+
 
 def _plan(
     call: Call, transport: Transport, memory: Array, sequence: int, source: Input | None = None
 ) -> Plan:
     channel = CHANNEL + sequence
     return Plan(call.program, transport, memory, call.layout, call.op, channel, source)
-
-
-def _signature(request: Request) -> Hashable:
-    """All that a call depends on, apart from the values in the arrays; None for what is not
-    of the usual types, which must be looked at anew."""
-    x: Any = request.x
-    usual = type(request.root) is int and type(request.algorithm) is str
-    if not usual or not isinstance(x, np.ndarray) or request.counts is not None:
-        return None
-    if not isinstance(request.op, str) or not isinstance(request.accumulate, str | None):
-        return None
-    return (
-        request.collective, x.shape, x.dtype, request.op, request.root, request.algorithm,
-        request.accumulate,
-    )  # fmt: skip

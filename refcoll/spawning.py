@@ -6,8 +6,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from refcoll.arrays import HOST, Arrays
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
+from refcoll.connecting import ARRAYS, plug_in
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError, flag, within
 from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.testing.inprocess import World
@@ -24,17 +26,21 @@ def spawn(
     nodes: Nodes | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     checksums: bool = False,
+    arrays: str | Callable[[int], Arrays] | None = None,
 ) -> list[T]:
     """``function(comm, *args)`` on ``size`` ranks, each a thread; their results, by rank.
 
     ``nodes`` says which ranks are to be taken as sharing a node; ``checksums`` lets every
-    message carry a checksum (``refcoll.checksums``).  If a rank raises, those
-    that wait for it fail at once, and its exception, noted with the rank, is raised here.
+    message carry a checksum (``refcoll.checksums``).  ``arrays`` says whose arrays the ranks
+    work on, numpy's by default: the name of a plug-in such as "cupy" (docs/gpu.md), or a
+    function that makes those of a rank.  If a rank raises, those that wait for it fail at once,
+    and its exception, noted with the rank, is raised here.
     """
     size = within(size, "size", 1)
     if not callable(function):
         raise ArgumentError(f"function={function!r:.80} must be a function of a communicator")
-    world = World(size, None if nodes is None else topology(nodes, size).nodes)
+    placed = None if nodes is None else topology(nodes, size).nodes
+    world = World(size, placed, arrays=_arrays(size, arrays, checksums))
     ends: list[Transport] = [world.transport(rank) for rank in range(size)]
     if flag(checksums, "checksums"):
         ends = [Checksummed(end) for end in ends]
@@ -43,6 +49,20 @@ def spawn(
     if errors:
         raise _first_cause(errors, size)
     return results
+
+
+def _arrays(
+    size: int, arrays: str | Callable[[int], Arrays] | None, checksums: bool
+) -> list[Arrays] | None:
+    if arrays is None:
+        return None
+    made = plug_in(ARRAYS, "arrays", arrays) if isinstance(arrays, str) else arrays
+    if not callable(made):
+        raise ArgumentError(f"arrays={arrays!r:.80} must be a name, or a function of a rank")
+    found = [made(rank) for rank in range(size)]
+    if checksums and any(each is not HOST for each in found):
+        raise ArgumentError("checksums=True is for host memory: leave it out, or arrays")
+    return found
 
 
 def _run(
@@ -54,6 +74,7 @@ def _run(
 
     def run(comm: Communicator) -> None:
         try:
+            comm.transport.arrays.attach()
             results[comm.rank] = function(comm)
         except BaseException as error:
             errors[comm.rank] = error

@@ -171,7 +171,9 @@ class Watch:
             raise ArgumentError("no calls were made while watched: put them in `with comm.watch()`")
         ahead, error = offsets(comm)
         mine = np.array([each[3:] for each in noted]) - ahead[comm.rank]
-        times = comm.plan("all_gather", mine).run().reshape(comm.size, len(noted), 2)
+        arrays = comm.transport.arrays
+        everyone = comm.plan("all_gather", arrays.from_host(mine)).run()
+        times = arrays.to_host(everyone).reshape(comm.size, len(noted), 2)
         calls = [
             call_times(program, number, compared, times[:, i, 0].tolist(), times[:, i, 1].tolist())
             for i, (program, number, compared, _, _) in enumerate(noted)

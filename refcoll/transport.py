@@ -41,8 +41,12 @@ The caller
     from one after another.
 
 Views are contiguous one-dimensional arrays of bytes (uint8); lent data has the dtype that
-its receive asks for.  Timeouts are seconds.  ``refcoll.testing.conformance`` checks this on
-any transport, as far as that goes without a rank that dies.
+its receive asks for.  Where they lie on a device (``Transport.arrays``), what the caller and
+the transport do with them is queued on the calling thread's current stream, and "may be
+written", "is there" and the like are said of what is queued from then on.
+
+Timeouts are seconds.  ``refcoll.testing.conformance`` checks this on any transport, as far as
+that goes without a rank that dies.
 """
 
 from __future__ import annotations
@@ -53,6 +57,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from refcoll.arrays import HOST, Arrays
 from refcoll.errors import (
     ArgumentError,
     DeadlineError,
@@ -62,6 +67,7 @@ from refcoll.errors import (
     TransportError,
 )
 from refcoll.launching import launched_size, launcher
+from refcoll.operators import Array, Merge, Operator, is_builtin, kind
 from refcoll.standing import ABOVE, Known, Standing, culprit, filled, named, silent
 from refcoll.words import described
 
@@ -120,6 +126,8 @@ class Transport(Protocol):
     """Which ranks share a node: each rank once, the same on every rank."""
     threads: bool
     """Whether several threads may use the transport, one after another."""
+    arrays: Arrays = HOST
+    """Whose arrays views are.  All but those of channel 0, the handshake's: numpy's always."""
     doing: Callable[[], str]
     """What this rank is about, in words.  The caller sets it; it is asked only in need."""
 
@@ -176,13 +184,18 @@ def idle() -> str:
 __all__ = [
     "ABOVE",
     "BYTE",
+    "HOST",
     "ArgumentError",
+    "Array",
+    "Arrays",
     "Bytes",
     "DeadlineError",
     "Exchange",
     "Incoming",
     "Known",
     "Lent",
+    "Merge",
+    "Operator",
     "Outgoing",
     "PeerFailedError",
     "PoisonedError",
@@ -194,6 +207,8 @@ __all__ = [
     "described",
     "filled",
     "idle",
+    "is_builtin",
+    "kind",
     "launched_size",
     "launcher",
     "named",

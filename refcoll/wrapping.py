@@ -13,7 +13,7 @@ class Wrapper(Transport):
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
         self.name, self.rank, self.size = inner.name, inner.rank, inner.size
-        self.nodes, self.threads = inner.nodes, inner.threads
+        self.nodes, self.threads, self.arrays = inner.nodes, inner.threads, inner.arrays
 
     @property
     def doing(self) -> Callable[[], str]:

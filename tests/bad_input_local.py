@@ -400,6 +400,10 @@ FUNCTIONS = [
         ("timeout", "None", "spawn(2, repr, timeout=None)", f"timeout=None {SECONDS}"),
         ("checksums", "wrong type", "spawn(2, repr, checksums='yes')", f"checksums='yes' {A_FLAG}"),
         ("checksums", "None", "spawn(2, repr, checksums=None)", f"checksums=None {A_FLAG}"),
+        ("arrays", "wrong type", "spawn(2, repr, arrays=5)",
+         "arrays=5 must be a name, or a function of a rank"),
+        ("arrays", "unknown name", "spawn(2, repr, arrays='pigeon')",
+         "arrays='pigeon' does not exist; there are"),
         _unknown("spawn(2, repr, oops=1)"),
     ),
     *_of(

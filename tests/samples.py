@@ -1,5 +1,7 @@
 """Which algorithms, sizes and node shapes the tests go through."""
 
+import inspect
+
 import pytest
 
 from refcoll import algorithms, node_shape
@@ -34,22 +36,32 @@ def variants(each):
     return found or [{}]
 
 
-def defined(sizes, among=None, every_day=None):
-    """(algorithm, size), of those sizes that each is defined for, as parameters.
+def through(sizes, among=None):
+    """A test of (each, size) becomes one for each algorithm, which goes through the sizes.
 
-    Sizes that are not ``every_day``'s, if that is given, are run by `pytest -m long`.
+    Thousands of tests of a millisecond each take pytest longer than they take themselves.
     """
-    return [
-        pytest.param(
-            each,
-            size,
-            id=f"{named(each)}-{size}",
-            marks=() if every_day is None or size in every_day else pytest.mark.long,
-        )
-        for each in (algorithms() if among is None else among)
-        for size in sizes
-        if each.sizes.holds(size)
-    ]
+
+    def decorated(test):
+        def tested(each, **others):
+            for size in sizes:
+                if each.sizes.holds(size):
+                    try:
+                        test(each=each, size=size, **others)
+                    except BaseException as error:
+                        error.add_note(f"{named(each)} on {size} ranks")
+                        raise
+
+        signature = inspect.signature(test)
+        kept = [value for key, value in signature.parameters.items() if key != "size"]
+        tested.__signature__ = signature.replace(parameters=kept)
+        tested.__name__, tested.__doc__ = test.__name__, test.__doc__
+        tested.pytestmark = getattr(test, "pytestmark", [])
+        chosen = algorithms() if among is None else among
+        some = [each for each in chosen if any(map(each.sizes.holds, sizes))]
+        return pytest.mark.parametrize("each", some, ids=named)(tested)
+
+    return decorated
 
 
 def switched(nodes):

@@ -180,7 +180,7 @@ NONE_IS_ALL = {
     ("program", "nodes"), ("explain", "nodes"), ("spawn", "nodes"), ("cost", "reduce_bandwidth"),
     ("cost", "links"), ("cost", "rails"), ("simulate", "layout"), ("algorithms", "collective"),
     ("algorithms", "name"), ("Communicator", "tuning"), ("connect", "tuning"),
-    ("connect", "options"), ("spawn", "args"),
+    ("connect", "options"), ("spawn", "args"), ("spawn", "arrays"),
 }  # fmt: skip
 """Where None has a meaning, or anything may be passed."""
 

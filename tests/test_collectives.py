@@ -9,7 +9,7 @@ import pytest
 
 import refcoll
 from refcoll import ArgumentError, algorithms
-from samples import defined, named
+from samples import named, through
 
 TIMEOUT = 5
 RUNNABLE = [
@@ -59,7 +59,7 @@ def expected(collective, x, root, where):
     raise AssertionError(collective)
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 3, 4, 5, 8], RUNNABLE))
+@through([1, 2, 3, 4, 5, 8], RUNNABLE)
 def test_the_result_is_numpys(each, size):
     kind = each.collective
     x = inputs(size, 3 * size if kind == "all_to_all" else 11)

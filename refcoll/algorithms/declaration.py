@@ -77,7 +77,7 @@ class Algorithm:
     in_rank_order: bool = False
     """Whether operands meet in rank order, so that the operator need not commute."""
     proved: str | None = None
-    """The theorem in proofs/ that says it is right wherever it is defined, as File.theorem."""
+    """The theorem in proofs/, as File.theorem: it is right wherever it is defined, for root 0."""
     bandwidth_optimal: When = NEVER
     """When no schedule moves less, for chunks of equal length."""
     latency_optimal: When = NEVER

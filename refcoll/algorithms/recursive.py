@@ -11,8 +11,8 @@
 *Halving, then doubling* (Rabenseifner) exchanges halves of what it still keeps: of the
 chunks lo..hi, the rank whose bit d is 0 keeps the lower half.  Size 4: rank 0 gives chunks
 2, 3 to rank 1 and keeps 0, 1; then gives 1 to rank 2 and keeps 0.  That was a
-reduce-scatter (S/2 + S/4 + ...); backwards in time it is the all-gather, and both are
-2 log2 N steps and 2(N-1)/N S bytes, which is least in both.
+reduce-scatter (S/2 + S/4 + ...); backwards in time it is the all-gather, and both together
+take 2 log2 N steps and 2(N-1)/N S bytes: no schedule does with fewer bytes.
 
 *Folding* serves every N: with p = 2^floor(log2 N) and x = N - p, each even rank r < 2x
 first gives its vector to r + 1 and gets the result back at the end; the others are p ranks.

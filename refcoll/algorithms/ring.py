@@ -9,7 +9,7 @@ rank 1 sends x1; rank 2 sends x1+x2; rank 3 sends x1+x2+x3; rank 0 has x1+x2+x3+
 it.  In the same steps chunk 1 goes 2, 3, 0, 1, and so on: every link is always busy.
 
 The all-gather then passes the finished chunks round the same ring.  Together they are the
-all-reduce: 2(N-1) steps of S/N bytes, 2(N-1)/N S per rank: no schedule does with less.
+all-reduce: 2(N-1) steps of S/N bytes, 2(N-1)/N S per rank: no schedule does with fewer.
 (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations,
 J. Parallel Distrib. Comput. 69 (2009).)
 

@@ -13,6 +13,7 @@ from refcoll.cli.buckets import buckets
 from refcoll.cli.calibrate import calibrate
 from refcoll.cli.choose import choose
 from refcoll.cli.count import count
+from refcoll.cli.gpu_probe import gpu_probe
 from refcoll.cli.judge import judge
 from refcoll.cli.list import list_algorithms
 from refcoll.cli.plan import plan
@@ -21,6 +22,7 @@ from refcoll.cli.show import show
 from refcoll.cli.soak import soak
 from refcoll.cli.timeline import timeline
 from refcoll.cli.train import train
+from refcoll.cli.validate import validate
 from refcoll.cli.vectors import vectors
 from refcoll.cli.verify import verify
 from refcoll.cli.why import why
@@ -55,11 +57,13 @@ app.command()(choose)
 app.command()(plan)
 app.command()(timeline)
 app.command()(why)
+app.command()(validate)
 app.command()(bench)
 app.command()(calibrate)
 app.command()(soak)
 app.command()(train)
 app.command()(buckets)
+app.command()(gpu_probe)
 app.command()(vectors)
 app.command()(reveal)
 app.command()(judge)

@@ -32,7 +32,7 @@ def _assumed(ranks: int, where: Topology | None) -> str:
         far, slow = TYPICAL_BETWEEN[LINKS[1]]
         said += f"; between nodes {said_seconds(far)} and {said_bytes(slow)}/s"
     if ranks > EXACT:
-        said += f".\nAbove {EXACT} ranks only the busiest ranks' own messages are added up"
+        said += f".\nAbove {EXACT} ranks each algorithm's formula says it (docs/times.md)"
     return said + ".\nNot weighed: pairs A+B, and what needs extra ranks; see `refcoll count`."
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -27,6 +28,9 @@ from refcoll.oracle.reporting.setting import Setting
 from refcoll.oracle.watchdog import LastResort
 from refcoll.oracle.xfails import Xfails
 from refcoll.registry import algorithms
+
+if TYPE_CHECKING:
+    from refcoll.oracle.processes import Jury
 
 _RANKS = 4
 _PATIENCE = 2.0
@@ -143,13 +147,7 @@ def _in_a_job(trial: Trial, prepare: Callable[[], Case], telling: Telling) -> bo
         last_resort=LastResort(_LATER * trial.timeout + _PATIENCE),
     ) as jury:  # fmt: skip
         telling.show = jury.comm.rank == 0
-        with said_once(jury.comm.rank):
-            jury.require(error)
-            assert case is not None
-            try:
-                made = jury.begin(case.make)
-            except NotMadeError as why:
-                raise trial.not_made(why) from why
+        case, made = _begun(jury, trial, case, error)
         report = trial.report(made, jury.comm.size, True, case.known)
         telling.begin(report, len(case.calls))
         report.judgements[:] = jury.judge(case.calls)
@@ -159,6 +157,19 @@ def _in_a_job(trial: Trial, prepare: Callable[[], Case], telling: Telling) -> bo
         if jury.hurt and not holds:
             jury.end(1)
     return holds
+
+
+def _begun(
+    jury: Jury, trial: Trial, case: Case | None, error: ArgumentError | None
+) -> tuple[Case, Implementation]:
+    """The same on all ranks, or an error on all of them."""
+    with said_once(jury.comm.rank):
+        jury.require(error)
+        assert case is not None
+        try:
+            return case, jury.begin(case.make)
+        except NotMadeError as why:
+            raise trial.not_made(why) from why
 
 
 def _attempt(prepare: Callable[[], Case]) -> tuple[Case | None, ArgumentError | None]:

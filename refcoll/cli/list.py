@@ -31,7 +31,8 @@ time                    for any N > 1, on several ports: alpha a message, beta a
 optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
                         options else: see --json
 order                   kept: the operator need not commute (rooted: for root 0)
-checked                 proved for every N, by Coq (proofs/README.md), or tested to N = {CHECKED}
+checked                 proved for every N, and any nodes, by Coq (proofs/README.md; rooted: for
+                        root 0), or tested to N = {CHECKED}
 A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -27,32 +27,31 @@ from refcoll.planning.machine import Machine
 from refcoll.planning.playing import played
 from refcoll.planning.predicting import planner, predictions
 
+Collective: TypeAlias = Annotated[
+    str, typer.Argument(help="all_reduce, reduce_scatter, all_gather, ...")
+]
+Size: TypeAlias = Annotated[str, typer.Option("--size", "-s", help="vector size S, such as 14GB")]
+Named: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--algorithm", "-a", help="only this one, or pair A+B; several times"),
+]
+Formulas: TypeAlias = Annotated[
+    bool, typer.Option("--formulas", help="print each algorithm's time for any N and S")
+]
+Simulate: TypeAlias = Annotated[
+    bool, typer.Option("--simulate", help="play the schedules too, up to 256 ranks")
+]
+Save: TypeAlias = Annotated[
+    Path | None, typer.Option("--save-machine", help="write the machine to a TOML file")
+]
+
 
 def plan(
-    collective: Annotated[
-        str, typer.Argument(help="all_reduce, reduce_scatter, all_gather, ...")
-    ] = "all_reduce",
-    size: Annotated[str, typer.Option("--size", "-s", help="vector size S, such as 14GB")] = "1GB",
-    machine_name: MachineName = "h100-node",
-    ranks: AllRanks = None,
-    nodes: Nodes = None,
-    ranks_per_node: RanksPerNode = None,
-    rails: Rails = None,
-    algorithm: Annotated[
-        list[str] | None,
-        typer.Option("--algorithm", "-a", help="only this one, or pair A+B; several times"),
-    ] = None,
-    formulas: Annotated[
-        bool, typer.Option("--formulas", help="print each algorithm's time for any N and S")
-    ] = False,
-    simulate: Annotated[
-        bool, typer.Option("--simulate", help="play the schedules too, up to 256 ranks")
-    ] = False,
-    save: Annotated[
-        Path | None, typer.Option("--save-machine", help="write the machine to a TOML file")
-    ] = None,
-    json: Json = None,
-) -> None:
+    collective: Collective = "all_reduce", size: Size = "1GB",
+    machine_name: MachineName = "h100-node", ranks: AllRanks = None, nodes: Nodes = None,
+    ranks_per_node: RanksPerNode = None, rails: Rails = None, algorithm: Named = None,
+    formulas: Formulas = False, simulate: Simulate = False, save: Save = None, json: Json = None,
+) -> None:  # fmt: skip
     """Predict each algorithm's time on a machine, best first, and the break-even sizes.
 
     Machines: p3.16xlarge, a100-node, h100-node, h200-node, b200-node, each also as a cluster of

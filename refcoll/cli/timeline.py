@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from refcoll.cli.bench_report import require_drawable
 from refcoll.cli.machine_options import AllRanks, MachineName, Nodes, Rails, RanksPerNode, machine
@@ -25,6 +22,9 @@ from refcoll.cli.timeline_options import (
     Picture,
     ReduceAll,
     Rule,
+    Simulate,
+    Sweep,
+    Trace,
     Zero,
     training,
 )  # fmt: skip
@@ -36,39 +36,19 @@ from refcoll.errors import ArgumentError
 from refcoll.planning.machine import Machine
 from refcoll.planning.timeline import calls, step
 from refcoll.planning.timeline_playing import played_step
-from refcoll.planning.timeline_sweeps import SWEEPS, sweep
+from refcoll.planning.timeline_sweeps import sweep
 from refcoll.planning.timeline_training import Training
 
 
 def timeline(
-    model: Model,
-    backward: Backward,
-    machine_name: MachineName = "h100-node",
-    ranks: AllRanks = None,
-    nodes: Nodes = None,
-    ranks_per_node: RanksPerNode = None,
-    rails: Rails = None,
-    forward: Forward = None,
-    dtype: Dtype = "float32",
-    rule: Rule = "ddp",
-    bucket_mb: BucketMb = None,
-    algorithm: Algorithm = "NCCL",
-    accumulate: Accumulate = 1,
-    reduce_all: ReduceAll = False,
-    compress: Compress = 1.0,
-    zero: Zero = 0,
-    late: Late = "0s",
-    interference: Interference = 1.0,
-    over: Annotated[
-        str | None, typer.Option("--sweep", help=f"over {', '.join(SWEEPS)}: the optimum")
-    ] = None,
-    simulate: Annotated[
-        bool, typer.Option("--simulate", help="play it event by event too, up to 256 ranks")
-    ] = False,
-    trace: Annotated[Path | None, typer.Option(help="for Perfetto, a .json")] = None,
-    plot: Picture = None,
-    json: Json = None,
-) -> None:
+    model: Model, backward: Backward, machine_name: MachineName = "h100-node",
+    ranks: AllRanks = None, nodes: Nodes = None, ranks_per_node: RanksPerNode = None,
+    rails: Rails = None, forward: Forward = None, dtype: Dtype = "float32", rule: Rule = "ddp",
+    bucket_mb: BucketMb = None, algorithm: Algorithm = "NCCL", accumulate: Accumulate = 1,
+    reduce_all: ReduceAll = False, compress: Compress = 1.0, zero: Zero = 0, late: Late = "0s",
+    interference: Interference = 1.0, over: Sweep = None, simulate: Simulate = False,
+    trace: Trace = None, plot: Picture = None, json: Json = None,
+) -> None:  # fmt: skip
     """Predict when each bucket is ready and reduced, and what of it backward does not hide.
 
     docs/timeline.md says what the model knows.  With --sweep one thing takes many values, and
@@ -76,16 +56,15 @@ def timeline(
     """
     _require_files(trace, plot, over)
     found = machine(machine_name, nodes, ranks_per_node, rails, ranks)
+    name = f"{Path(model).name} on {found.title}"
     trained = training(
         model, backward, forward=forward, dtype=dtype, rule=rule, bucket_mb=bucket_mb,
         algorithm=algorithm, accumulate=accumulate, reduce_all=reduce_all, compress=compress,
         zero=zero, late=late, interference=interference,
     )  # fmt: skip
-    name = f"{Path(model).name} on {found.title}"
-    if over is None:
-        _one(trained, found, name, simulate, trace, plot, json)
-    else:
-        _many(over, trained, found, name, plot, json)
+    if over is not None:
+        return _many(over, trained, found, name, plot, json)
+    return _one(trained, found, name, simulate, trace, plot, json)
 
 
 def _require_files(trace: Path | None, plot: Path | None, over: str | None) -> None:

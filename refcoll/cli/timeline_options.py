@@ -9,6 +9,7 @@ import typer
 
 from refcoll.cli.units import seconds
 from refcoll.dataparallel.shapes import parameter_shapes
+from refcoll.planning.timeline_sweeps import SWEEPS
 from refcoll.planning.timeline_training import Training
 
 MIB = 1 << 20
@@ -46,27 +47,33 @@ Late: TypeAlias = Annotated[
 Interference: TypeAlias = Annotated[
     float, typer.Option(min=1, help="computing takes so many times longer beside a reduction")
 ]
+Sweep: TypeAlias = Annotated[
+    str | None, typer.Option("--sweep", help=f"over {', '.join(SWEEPS)}: the optimum")
+]
+Simulate: TypeAlias = Annotated[
+    bool, typer.Option("--simulate", help="play it event by event too, up to 256 ranks")
+]
+Trace: TypeAlias = Annotated[Path | None, typer.Option(help="for Perfetto, a .json")]
 Picture: TypeAlias = Annotated[
     Path | None, typer.Option("--plot", help="the same as a picture: a .png, .svg")
+]
+Then: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="and change bucket-mb, accumulate, ...; several"),
+]
+Measured: TypeAlias = Annotated[
+    float | None, typer.Option(help="how many times as fast as one node it is in truth")
+]
+Example: TypeAlias = Annotated[
+    bool, typer.Option("--example", help="one node to four: 2.3 times, then 3.6")
 ]
 
 
 def training(
-    model: str,
-    backward: str,
-    *,
-    forward: str | None,
-    dtype: str,
-    rule: str,
-    bucket_mb: float | None,
-    algorithm: str,
-    accumulate: int,
-    reduce_all: bool,
-    compress: float,
-    zero: int,
-    late: str,
-    interference: float,
-) -> Training:
+    model: str, backward: str, *, forward: str | None, dtype: str, rule: str,
+    bucket_mb: float | None, algorithm: str, accumulate: int, reduce_all: bool, compress: float,
+    zero: int, late: str, interference: float,
+) -> Training:  # fmt: skip
     """The training meant.  Raises ArgumentError."""
     if zero not in (0, 2):
         raise typer.BadParameter("use 0 or 2", param_hint="zero")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from refcoll.cli.bench_report import require_drawable
 from refcoll.cli.machine_options import MachineName, Nodes, Rails, RanksPerNode, machine
@@ -18,13 +16,16 @@ from refcoll.cli.timeline_options import (
     BucketMb,
     Compress,
     Dtype,
+    Example,
     Forward,
     Interference,
     Late,
+    Measured,
     Model,
     Picture,
     ReduceAll,
     Rule,
+    Then,
     Zero,
     training,
 )  # fmt: skip
@@ -36,57 +37,44 @@ from refcoll.planning.why_example import example as the_example
 
 
 def why(
-    model: Model = "resnet50",
-    backward: Backward = "200ms",
-    machine_name: MachineName = "h100-node",
-    nodes: Nodes = 4,
-    ranks_per_node: RanksPerNode = None,
-    rails: Rails = None,
-    forward: Forward = None,
-    dtype: Dtype = "float32",
-    rule: Rule = "ddp",
-    bucket_mb: BucketMb = None,
-    algorithm: Algorithm = "NCCL",
-    accumulate: Accumulate = 1,
-    reduce_all: ReduceAll = False,
-    compress: Compress = 1.0,
-    zero: Zero = 0,
-    late: Late = "0s",
-    interference: Interference = 1.0,
-    then: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="and change bucket-mb, accumulate, ...; several"),
-    ] = None,
-    measured: Annotated[
-        float | None, typer.Option(help="how many times as fast as one node it is in truth")
-    ] = None,
-    example: Annotated[
-        bool, typer.Option("--example", help="one node to four: 2.3 times, then 3.6")
-    ] = False,
-    plot: Picture = None,
-    json: Json = None,
-) -> None:
+    model: Model = "resnet50", backward: Backward = "200ms", nodes: Nodes = 4,
+    machine_name: MachineName = "h100-node", ranks_per_node: RanksPerNode = None,
+    rails: Rails = None, forward: Forward = None, dtype: Dtype = "float32", rule: Rule = "ddp",
+    bucket_mb: BucketMb = None, algorithm: Algorithm = "NCCL", accumulate: Accumulate = 1,
+    reduce_all: ReduceAll = False, compress: Compress = 1.0, zero: Zero = 0, late: Late = "0s",
+    interference: Interference = 1.0, then: Then = None, measured: Measured = None,
+    example: Example = False, plot: Picture = None, json: Json = None,
+) -> None:  # fmt: skip
     """Say what several nodes lose against as many times one, cause by cause.
 
-    --straggler is how much later the last of all ranks is than the last of one node.  --then
-    adds changes, and what each brings: bucket-mb, accumulate, algorithm, compress, rails.
-    --example brings its own inputs, which are printed.
+    --straggler: how much later the last of all ranks is than the last of one node.  --then adds
+    changes (bucket-mb, accumulate, algorithm, compress, rails); --example has its own inputs.
     """
+    _require(plot, measured)
+    if example:
+        _say(the_example(), "resnet50", measured, plot, json)
+        return
+    trained = training(
+        model, backward, forward=forward, dtype=dtype, rule=rule, bucket_mb=bucket_mb,
+        algorithm=algorithm, accumulate=accumulate, reduce_all=reduce_all, compress=compress,
+        zero=zero, late=late, interference=interference,
+    )  # fmt: skip
+    setup = Setup(trained, machine(machine_name, nodes, ranks_per_node, rails))
+    _say(Why(setup, [_change(each) for each in then or []]), model, measured, plot, json)
+
+
+def _require(plot: Path | None, measured: float | None) -> None:
     if plot is not None:
         require_drawable(plot)
     if measured is not None and measured <= 0:
         raise ArgumentError(f"measured={measured} must be above 0, as in 2.3")
-    made = the_example()
-    if not example:
-        trained = training(
-            model, backward, forward=forward, dtype=dtype, rule=rule, bucket_mb=bucket_mb,
-            algorithm=algorithm, accumulate=accumulate, reduce_all=reduce_all,
-            compress=compress, zero=zero, late=late, interference=interference,
-        )  # fmt: skip
-        found = machine(machine_name, nodes, ranks_per_node, rails)
-        made = Why(Setup(trained, found), tuple(_change(each) for each in then or []))
+
+
+def _say(
+    made: Why, model: str, measured: float | None, plot: Path | None, json: Path | None
+) -> None:
     if str(json) != "-":
-        report(made, "resnet50" if example else model, measured)
+        report(made, model, measured)
     write_json(json, content(made, measured))
     if plot is not None:
         draw_waterfall(plot, title(made), *points(made))

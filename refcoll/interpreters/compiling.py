@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from refcoll.arrays import Arrays
 from refcoll.chunks import Layout, runs
 from refcoll.errors import DeadlineError, TransportError
 from refcoll.graph import Node
@@ -38,6 +39,7 @@ class Stage:
     """One step, compiled."""
 
     number: int
+    arrays: Arrays
     before: list[tuple[Array, Array]] = field(default_factory=list)
     """(to, from): copies made before the exchange starts."""
     sends: list[Outgoing] = field(default_factory=list)
@@ -58,7 +60,7 @@ class Stage:
     def run(self, timeout: float) -> None:
         """Do it once."""
         for to, source in self.before:
-            np.copyto(to, source)
+            self.arrays.copy(to, source)
         self.start()
         receive = None
         try:
@@ -161,12 +163,13 @@ class Compiler:
         op: Operator,
         source: Input | None,
     ) -> None:
-        self.transport, self.op, self.dtype = transport, op, memory.dtype
+        self.transport, self.arrays, self.dtype = transport, transport.arrays, memory.dtype
+        self._merge = self.arrays.merge(op, memory.dtype)
         self.vector = Vector(memory, layout, source)
 
     def stage(self, node: Node) -> Stage:
         """The step, its messages not yet prepared."""
-        stage = Stage(node.number)
+        stage = Stage(node.number, self.arrays)
         for action in node.actions:
             stage.before += self.vector.gather(action.chunks)
         reduced = reduced_chunks(node.actions)
@@ -248,9 +251,9 @@ class Compiler:
         return several
 
     def _apply_one(self, action: Copy | Reduce, mine: Array, target: Array) -> Apply:
-        merge = self.op.merge if self.op.ufunc is None else self.op.ufunc
+        merge, copy = self._merge, self.arrays.copy
         if isinstance(action, Copy):
-            return lambda incoming: np.copyto(target, incoming)
+            return lambda incoming: copy(target, incoming)
         if incoming_goes_left(action, self.transport.rank):
             return lambda incoming: merge(incoming, mine, target)
         return lambda incoming: merge(mine, incoming, target)

@@ -73,7 +73,7 @@ class Plan:
 
     def _run_all(self, timeout: float) -> None:
         for to, taken in self._loads:
-            np.copyto(to, taken)
+            self.transport.arrays.copy(to, taken)
         where = self.transport.doing = self._where
         where.runs += 1
         try:

@@ -31,6 +31,7 @@ _SETTINGS = {
     "OMPI_MCA_osc": "^monitoring",
 }
 """1 counts what collectives send together with what programs send."""
+_COLL = "OMPI_MCA_coll"
 _VARIABLE = b"pml_monitoring_messages_size"
 _SIZE_CLASS = 2
 """MPI_T_PVAR_CLASS_SIZE in Open MPI's mpi.h, versions 4 and 5."""
@@ -89,9 +90,15 @@ def _said(most: int, least: int) -> str:
 
 def monitor() -> None:
     """Have Open MPI count, which it decides on when MPI starts.  Others take no notice."""
-    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+    if "OMPI_COMM_WORLD_SIZE" in os.environ and not _left_out(os.environ.get(_COLL, "^")):
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
+
+
+def _left_out(coll: str) -> bool:
+    """Whether its sibling for collectives is: then Open MPI 4.1.4 and 5.0.11 crash in the first
+    communicator that is freed.  ``coll`` lists components, or after a ^ all but these."""
+    return ("monitoring" in coll.lstrip("^").split(",")) == coll.startswith("^")
 
 
 def traffic(implementation: Implementation) -> Traffic | None:

@@ -13,6 +13,9 @@ timeline.py     a training step: what backward hides           why.py         wh
 timeline_training.py what is trained, and when gradients are ready
 timeline_overlap.py  buckets one after another, in exact terms; timeline_playing.py event by event
 timeline_sweeps.py   one input over many values                why_example.py 2.3 times, then 3.6
+validation.py        every published figure beside its prediction: validation_collectives.py,
+                     validation_scaling.py, validation_steps.py; all in validation_report.py
+held_out.py          measured tables told by themselves
 calibration.py       a machine from what is measured on it: calibration_patterns.py, _timing.py and
                      _merging.py measure, _errors.py compares predictions with what was measured
 logs_fitting.py      a machine from logs: logs_reading.py, logs_nccl.py, logs_osu.py, logs_bench.py

@@ -9,6 +9,8 @@ train.  ``kind`` says how it is known:
     reported    someone's account, without a table
     assumed     nothing better was found
     narrative   the story that this project began with
+
+A ``machine`` "NAME, another run" was measured again, and is no part of the preset NAME.
 """
 
 from __future__ import annotations

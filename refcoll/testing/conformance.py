@@ -7,7 +7,8 @@ transport; it raises AssertionError, or what the transport raises, where a promi
         check(transport)
 
 Run it on N ranks of your transport, for several N; ``spare`` checks leave the transport
-useless and want a fresh one each.
+useless and want a fresh one each.  Views are of the transport's own ``arrays``, and what is
+looked at is a copy on the host.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from refcoll.transport import (
+    Array,
     Bytes,
     Exchange,
     Incoming,
@@ -34,12 +36,34 @@ PATIENCE = 30.0
 """Seconds that a message may take on a loaded machine."""
 _LARGE = 3_000_000
 """Bytes that no transport should be expected to buffer."""
+_CYCLE = np.arange(251, dtype=np.uint8)
+"""A prime number of bytes, so that no power of two shifts a message onto itself."""
 
 
 def _message(source: int, to: int, number: int, nbytes: int) -> Bytes:
     """Bytes that tell who sent them to whom, as which message."""
     start = source * 89 + to * 31 + number * 7
-    return ((np.arange(nbytes) + start) % 251).astype(np.uint8)
+    return np.tile(np.roll(_CYCLE, -start), -(-nbytes // _CYCLE.size))[:nbytes]
+
+
+def _outgoing(transport: Transport, to: int, number: int, nbytes: int) -> Outgoing:
+    """The message of that number to ``to``, in memory of the transport's kind."""
+    values = _message(transport.rank, to, number, nbytes)
+    return Outgoing(transport.arrays.from_host(values), to)
+
+
+def _filled(transport: Transport, nbytes: int, value: int = 0) -> Bytes:
+    return transport.arrays.from_host(np.full(nbytes, value, np.uint8))
+
+
+def _write(transport: Transport, view: Bytes, values: Bytes | int) -> None:
+    """Let the view hold these values, or this one everywhere."""
+    every = np.full(view.nbytes, values, np.uint8) if isinstance(values, int) else values
+    transport.arrays.copy(view, transport.arrays.from_host(every))
+
+
+def _read(transport: Transport, view: Array) -> Array:
+    return transport.arrays.to_host(view)
 
 
 def _right(transport: Transport) -> int:
@@ -56,7 +80,7 @@ def _run(
     """One exchange, whole; copies of what came."""
     exchange = transport.prepare(sends, receives, channel)
     exchange.start()
-    came = [exchange.wait(i, PATIENCE).copy() for i in range(len(receives))]
+    came = [_read(transport, exchange.wait(i, PATIENCE)) for i in range(len(receives))]
     exchange.release(PATIENCE)
     return came
 
@@ -76,7 +100,7 @@ def agrees_on_nodes(transport: Transport) -> None:
     """All ranks give the same nodes."""
     mine = np.frombuffer(hashlib.sha256(repr(transport.nodes).encode()).digest(), np.uint8)
     others = [r for r in range(transport.size) if r != transport.rank]
-    sends = [Outgoing(mine, other) for other in others]
+    sends = [Outgoing(transport.arrays.from_host(mine), other) for other in others]
     receives = [Incoming(mine.nbytes, other) for other in others]
     for other, came in zip(others, _run(transport, sends, receives, 1), strict=True):
         assert np.array_equal(came, mine), f"rank {other} has other nodes"
@@ -86,7 +110,7 @@ def delivers_to_everyone(transport: Transport) -> None:
     """All pairs at once, of several lengths, none included: whole and unchanged."""
     me, others = transport.rank, [r for r in range(transport.size) if r != transport.rank]
     for nbytes in (0, 1, 7, 4096, 65_537):
-        sends = [Outgoing(_message(me, other, 0, nbytes), other) for other in others]
+        sends = [_outgoing(transport, other, 0, nbytes) for other in others]
         receives = [Incoming(nbytes, other) for other in others]
         for other, came in zip(others, _run(transport, sends, receives, 1), strict=True):
             assert np.array_equal(came, _message(other, me, 0, nbytes)), (other, nbytes)
@@ -97,7 +121,7 @@ def keeps_order(transport: Transport) -> None:
     if transport.size == 1:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
-    sends = [Outgoing(_message(me, right, k, 64), right) for k in range(20)]
+    sends = [_outgoing(transport, right, k, 64) for k in range(20)]
     receives = [Incoming(64, left) for _ in range(20)]
     for k, came in enumerate(_run(transport, sends, receives, 1)):
         assert np.array_equal(came, _message(left, me, k, 64)), k
@@ -109,15 +133,13 @@ def keeps_channels_apart(transport: Transport) -> None:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
     exchanges = [
-        transport.prepare(
-            [Outgoing(_message(me, right, k, 100), right)], [Incoming(100, left)], channel=k
-        )
+        transport.prepare([_outgoing(transport, right, k, 100)], [Incoming(100, left)], channel=k)
         for k in (1, 2)
     ]
     for exchange in exchanges:
         exchange.start()
     for k in (2, 1):
-        came = exchanges[k - 1].wait(0, PATIENCE)
+        came = _read(transport, exchanges[k - 1].wait(0, PATIENCE))
         assert np.array_equal(came, _message(left, me, k, 100)), k
     for exchange in exchanges:
         exchange.release(PATIENCE)
@@ -128,9 +150,10 @@ def lands_in_views(transport: Transport) -> None:
     if transport.size == 1:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
-    room = np.full(120, 255, np.uint8)
-    _run(transport, [Outgoing(_message(me, right, 0, 100), right)],
-         [Incoming(100, left, room[10:110])], 1)  # fmt: skip
+    landing = _filled(transport, 120, 255)
+    sends, receives = [_outgoing(transport, right, 0, 100)], [Incoming(100, left, landing[10:110])]
+    _run(transport, sends, receives, 1)
+    room = _read(transport, landing)
     assert np.array_equal(room[10:110], _message(left, me, 0, 100))
     assert np.all(room[:10] == 255)
     assert np.all(room[110:] == 255)
@@ -141,21 +164,20 @@ def lends_until_the_next_call(transport: Transport) -> None:
     if transport.size == 1:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
-    mine = _message(me, right, 0, 10_000)
-    also = _message(me, right, 9, 10_000)
-    sends = [Outgoing(mine, right), Outgoing(also, right)]
+    sends = [_outgoing(transport, right, number, 10_000) for number in (0, 9)]
+    mine = sends[0].view
     exchange = transport.prepare(sends, [Incoming(10_000, left)] * 2, 1)
     for number in range(5):
-        mine[:] = _message(me, right, number, 10_000)
+        _write(transport, mine, _message(me, right, number, 10_000))
         exchange.start()
         lent = exchange.wait(0, PATIENCE)
         time.sleep(0.002 * me)
-        assert np.array_equal(lent, _message(left, me, number, 10_000)), number
+        assert np.array_equal(_read(transport, lent), _message(left, me, number, 10_000)), number
         lent = exchange.wait(1, PATIENCE)
         time.sleep(0.002 * me)
-        assert np.array_equal(lent, _message(left, me, 9, 10_000)), number
+        assert np.array_equal(_read(transport, lent), _message(left, me, 9, 10_000)), number
         exchange.release(PATIENCE)
-        mine[:] = 0
+        _write(transport, mine, 0)
 
 
 def lends_in_a_dtype(transport: Transport) -> None:
@@ -163,7 +185,8 @@ def lends_in_a_dtype(transport: Transport) -> None:
     if transport.size == 1:
         return
     values = np.arange(300, dtype=np.float32)
-    send = Outgoing((values + transport.rank).view(np.uint8), _right(transport))
+    mine = transport.arrays.from_host((values + transport.rank).view(np.uint8))
+    send = Outgoing(mine, _right(transport))
     receive = Incoming(values.nbytes, _left(transport), dtype=values.dtype)
     (came,) = _run(transport, [send], [receive], 1)
     assert came.dtype == values.dtype
@@ -176,15 +199,15 @@ def keeps_what_changes(transport: Transport) -> None:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
     for nbytes in (0, 8, 40_000, _LARGE):
-        mine = _message(me, right, 0, nbytes)
+        mine = _filled(transport, nbytes)
         sends = [Outgoing(mine, right, changes=True)] * 3
         exchange = transport.prepare(sends, [Incoming(nbytes, left)] * 3, 1)
         for number in range(4):
-            mine[:] = _message(me, right, number, nbytes)
+            _write(transport, mine, _message(me, right, number, nbytes))
             exchange.start()
-            mine[:] = 255
+            _write(transport, mine, 255)
             for index in range(3):
-                came = exchange.wait(index, PATIENCE)
+                came = _read(transport, exchange.wait(index, PATIENCE))
                 assert np.array_equal(came, _message(left, me, number, nbytes)), (nbytes, index)
             exchange.release(PATIENCE)
 
@@ -193,7 +216,7 @@ def passes_many_at_once(transport: Transport) -> None:
     """Hundreds of messages to everyone in one exchange, and none waits for another's end."""
     me, others = transport.rank, [r for r in range(transport.size) if r != transport.rank]
     each = range(100)
-    sends = [Outgoing(_message(me, other, k, 3000), other) for k in each for other in others]
+    sends = [_outgoing(transport, other, k, 3000) for k in each for other in others]
     receives = [Incoming(3000, other) for k in each for other in others]
     came = iter(_run(transport, sends, receives, 1))
     for k in each:
@@ -209,17 +232,17 @@ def holds_back_other_channels(transport: Transport) -> None:
     for nbytes, many in ((100, 50), (_LARGE, 2)):
         exchanges = [
             transport.prepare(
-                [Outgoing(_message(me, right, 50 * k + i, nbytes), right) for i in range(many)],
+                [_outgoing(transport, right, 50 * k + i, nbytes) for i in range(many)],
                 [Incoming(nbytes, left)] * many,
                 channel=k,
             )
-            for k in range(3)
+            for k in (1, 2, 3)
         ]
         for exchange in exchanges:
             exchange.start()
-        for k in (2, 0, 1):
+        for k in (3, 1, 2):
             for i in range(many):
-                came = exchanges[k].wait(i, PATIENCE)
+                came = _read(transport, exchanges[k - 1].wait(i, PATIENCE))
                 assert np.array_equal(came, _message(left, me, 50 * k + i, nbytes)), (k, i)
         for exchange in exchanges:
             exchange.release(PATIENCE)
@@ -230,14 +253,14 @@ def restarts(transport: Transport) -> None:
     if transport.size == 1:
         return
     right, left = _right(transport), _left(transport)
-    mine, room = np.zeros(8, np.uint8), np.zeros(8, np.uint8)
+    mine, room = _filled(transport, 8), _filled(transport, 8)
     exchange = transport.prepare([Outgoing(mine, right)], [Incoming(8, left, room)], 1)
     for number in range(200):
-        mine[:] = (number + transport.rank) % 256
+        _write(transport, mine, (number + transport.rank) % 256)
         exchange.start()
         exchange.wait(0, PATIENCE)
         exchange.release(PATIENCE)
-        assert np.all(room == (number + left) % 256), number
+        assert np.all(_read(transport, room) == (number + left) % 256), number
 
 
 def moves_large_messages_both_ways(transport: Transport) -> None:
@@ -245,7 +268,7 @@ def moves_large_messages_both_ways(transport: Transport) -> None:
     if transport.size == 1:
         return
     me, right, left = transport.rank, _right(transport), _left(transport)
-    sends = [Outgoing(_message(me, right, 0, _LARGE), right)]
+    sends = [_outgoing(transport, right, 0, _LARGE)]
     (came,) = _run(transport, sends, [Incoming(_LARGE, left)], 1)
     assert np.array_equal(came, _message(left, me, 0, _LARGE))
 
@@ -256,7 +279,7 @@ def counts_what_came(transport: Transport) -> None:
         return
     right, left = _right(transport), _left(transport)
     exchange = transport.prepare(
-        [Outgoing(np.zeros(33, np.uint8), right), Outgoing(np.zeros(0, np.uint8), right)],
+        [Outgoing(_filled(transport, nbytes), right) for nbytes in (33, 0)],
         [Incoming(33, left), Incoming(0, left)],
         channel=1,
     )
@@ -277,8 +300,8 @@ def takes_what_it_is_not_waiting_for(transport: Transport) -> None:
     if transport.size < 3:
         return
     for nbytes, many in ((1000, 20), (200_000, 1)):
-        mine, token = transport.empty(nbytes), np.zeros(8, np.uint8)
-        mine[:] = 7
+        mine, token = transport.empty(nbytes), _filled(transport, 8)
+        _write(transport, mine, 7)
         if transport.rank == 0:
             _run(transport, [Outgoing(mine, 1)] * many, [], 1)
             _run(transport, [Outgoing(token, 2)], [], 1)
@@ -295,8 +318,9 @@ def gives_memory(transport: Transport) -> None:
     """``empty`` gives writable memory of its own, also none."""
     for nbytes in (64, 100_000):
         one, other = transport.empty(nbytes), transport.empty(nbytes)
-        one[:], other[:] = 1, 2
-        assert np.all(one == 1)
+        _write(transport, one, 1)
+        _write(transport, other, 2)
+        assert np.all(_read(transport, one) == 1)
     assert transport.empty(0).nbytes == 0
 
 
@@ -314,13 +338,15 @@ def moves_its_own_memory(transport: Transport) -> None:
             channel=1,
         )
         for again in range(3):
-            mine[:] = _message(me, right, number + again, _LARGE)
+            _write(transport, mine, _message(me, right, number + again, _LARGE))
             exchange.start()
             for index in range(len(parts)):
                 exchange.wait(index, PATIENCE)
             exchange.release(PATIENCE)
-            mine[:] = 0
-            assert np.array_equal(room, _message(left, me, number + again, _LARGE))
+            _write(transport, mine, 0)
+            assert np.array_equal(
+                _read(transport, room), _message(left, me, number + again, _LARGE)
+            )
 
 
 def makes_subgroups(transport: Transport) -> None:
@@ -354,7 +380,7 @@ def reports_wrong_sizes(transport: Transport) -> None:
     if transport.size == 1:
         return
     for sent, expected in ((10, 20), (20, 10)):
-        sends = [Outgoing(np.zeros(sent, np.uint8), _right(transport))]
+        sends = [Outgoing(_filled(transport, sent), _right(transport))]
         exchange = transport.prepare(sends, [Incoming(expected, _left(transport))], sent)
         exchange.start()
         said = _refusal(exchange)
@@ -365,7 +391,7 @@ def notices_unclaimed_messages(transport: Transport) -> None:
     """A message that no receive asks for is seen, on its channel and on no other."""
     if transport.size == 1:
         return
-    sends = [Outgoing(np.zeros(5, np.uint8), _right(transport))]
+    sends = [Outgoing(_filled(transport, 5), _right(transport))]
     transport.prepare(sends, [], 3).start()
     until = time.monotonic() + PATIENCE
     while not transport.unclaimed(3):

@@ -1,5 +1,8 @@
 """The in-process transport: N ranks as threads that lend one another their memory.
 
+On a device too (``arrays``): then letters also carry moments, of what was queued before they
+were sent and before they were marked as taken, and nobody waits for those but the device.
+
 A send puts a letter into the receiver's mailbox: a view of the sender's bytes.  The receiver
 copies from it, or reads it where it lies, and marks it as taken; the sender's release waits
 for that.  Nothing is buffered, so whoever relies on buffering hangs here, up to the deadline;
@@ -15,11 +18,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-
-import numpy as np
+from typing import Any
 
 from refcoll.transport import (
     ABOVE,
+    HOST,
+    Arrays,
     Bytes,
     DeadlineError,
     Incoming,
@@ -46,7 +50,11 @@ def _name(rank: int) -> str:
 class _Letter:
     view: Bytes
     sender: _Desk
+    sent: Any
+    """The moment (``Arrays.mark``) from which its bytes are there."""
     taken: bool = False
+    done: Any = None
+    """The moment from which its bytes are no longer needed, once it is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +104,11 @@ class World:
         size: int,
         nodes: tuple[tuple[int, ...], ...] | None = None,
         waits: Sequence[list[_Wait]] | None = None,
+        arrays: Sequence[Arrays] | None = None,
     ) -> None:
+        """``arrays`` has each rank's; numpy's by default."""
         self.size = size
+        self.arrays = arrays or [HOST] * size
         self.nodes = nodes or (tuple(range(size)),)
         self.desks = [_Desk(each) for each in waits or [[] for _ in range(size)]]
         self.failure: str | None = None
@@ -118,7 +129,8 @@ class World:
             if key not in self._subworlds:
                 inner = (tuple(ranks.index(r) for r in node if r in ranks) for node in self.nodes)
                 waits = [self.desks[rank].waits for rank in ranks]
-                world = World(len(ranks), tuple(node for node in inner if node), waits)
+                arrays = [self.arrays[rank] for rank in ranks]
+                world = World(len(ranks), tuple(node for node in inner if node), waits, arrays)
                 if self.failure is not None:
                     world.fail(*self._seen_from(ranks))
                 for desk, rank in zip(world.desks, ranks, strict=True):
@@ -206,6 +218,7 @@ class InProcess(Transport):
         self.doing = idle
         self.size = world.size
         self.nodes = world.nodes
+        self.arrays = world.arrays[rank]
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
@@ -216,7 +229,7 @@ class InProcess(Transport):
         return None
 
     def empty(self, nbytes: int) -> Bytes:
-        return np.empty(nbytes, np.uint8)
+        return self.arrays.scratch(nbytes)
 
     def subgroup(self, ranks: Sequence[int], channel: int) -> InProcess:
         world = self.world.subworld(tuple(ranks), channel)
@@ -245,16 +258,16 @@ class _Exchange:
         self._end, self._world, self._rank, self._channel = end, end.world, end.rank, channel
         self._sends, self._receives = tuple(sends), tuple(receives)
         self._desk = end.world.desks[end.rank]
+        self._arrays: Arrays = end.arrays if channel else HOST
         self._at = 0
         """The receive that is waited for; those behind it are open too."""
         self._posted: list[_Letter] = []
         self._arrived: list[_Letter] = []
 
     def start(self) -> None:
-        self._posted = [
-            _Letter(send.view.copy() if send.changes else send.view, self._desk)
-            for send in self._sends
-        ]
+        views = [send.view.copy() if send.changes else send.view for send in self._sends]
+        sent = self._arrays.mark() if views else None
+        self._posted = [_Letter(view, self._desk, sent) for view in views]
         self._arrived = []
         for send, letter in zip(self._sends, self._posted, strict=True):
             desk = self._world.desks[send.to]
@@ -280,11 +293,10 @@ class _Exchange:
                 f"{receive.source}, which sent {letter.view.nbytes}",
                 culprit=receive.source,
             )
+        self._arrays.after(letter.sent)
         if receive.view is None:
-            lent = letter.view.view(receive.dtype)
-            lent.flags.writeable = False  # it is the sender's
-            return lent
-        receive.view[:] = letter.view
+            return self._arrays.lent(letter.view.view(receive.dtype))
+        self._arrays.copy(receive.view, letter.view)
         self._take(letter)
         return receive.view
 
@@ -301,9 +313,12 @@ class _Exchange:
             self._sent,
             timeout,
         )
+        for letter in self._posted:
+            self._arrays.after(letter.done)
 
     def _take(self, letter: _Letter) -> None:
         if not letter.taken:
+            letter.done = self._arrays.mark()
             with letter.sender.bell:
                 letter.taken = True
                 letter.sender.bell.notify_all()
@@ -353,6 +368,7 @@ class _Exchange:
                 if not early:
                     self._desk.bell.wait(timeout - waited)
             for letter in early:
+                self._arrays.after(letter.sent)
                 letter.view = letter.view.copy()
                 self._take(letter)
 

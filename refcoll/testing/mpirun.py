@@ -61,14 +61,14 @@ def launch(names: Sequence[str], per_host: int, placement: str) -> list[str]:
     """
     if placement not in PLACEMENTS:
         raise ArgumentError(f"placement={placement!r} must be one of {', '.join(PLACEMENTS)}")
-    mpirun, ranks = _mpirun(), str(len(names) * per_host)
+    program, ranks = mpirun(), str(len(names) * per_host)
     in_turn = placement == "interleaved"
-    said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     if "HYDRA" in said.stdout:
         each = 1 if in_turn else per_host  # it starts again with the first host
-        return [mpirun, "-hosts", ",".join(f"{name}:{each}" for name in names), "-n", ranks]
+        return [program, "-hosts", ",".join(f"{name}:{each}" for name in names), "-n", ranks]
     slots = ",".join(f"{name}:{per_host}" for name in names)
-    return [mpirun, "--host", slots, "--map-by", "node" if in_turn else "slot", "-n", ranks]
+    return [program, "--host", slots, "--map-by", "node" if in_turn else "slot", "-n", ranks]
 
 
 def located(command: Sequence[str]) -> list[str]:
@@ -78,7 +78,7 @@ def located(command: Sequence[str]) -> list[str]:
     return [_beside(command[0]) or command[0], *command[1:]]
 
 
-def _mpirun() -> str:
+def mpirun() -> str:
     """$REFCOLL_MPIRUN, or the one beside this Python, or the first on the path."""
     named = os.environ.get("REFCOLL_MPIRUN") or _beside("mpirun") or "mpirun"
     found = shutil.which(named)

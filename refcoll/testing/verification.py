@@ -89,8 +89,9 @@ class _Run:
 
     def _run(self) -> list[Sight]:
         """What every rank has seen in one run."""
-        x = self.question.input(self.comm.rank)
-        mine = None if x is None else x.copy()
+        arrays = self.comm.transport.arrays
+        mine = self.question.input(self.comm.rank)
+        x = None if mine is None else arrays.from_host(mine)
         plan = self.question.plan(self.comm, x)
         self.counting.take()
         # The last rank comes late to a barrier, so that one which does not wait shows.
@@ -100,12 +101,13 @@ class _Run:
         left, traffic = time.time(), self.counting.take()
         # When all ranks have come this far, what was sent to this one has mostly arrived.
         self.comm.agreement.require({"ran": str(self.case)}, None, self.comm.timeout)
+        came = None if result is None else arrays.to_host(result)
         if len(self.comm.nodes) > 1:
             entered = left = 0.0  # there is no common clock
         sight = Sight(
-            exact=self.question.is_right(result, self.comm.rank)
-            and (x is None or mine is None or np.array_equal(x, mine)),
-            digest=_digest(result),
+            exact=self.question.is_right(came, self.comm.rank)
+            and (x is None or mine is None or np.array_equal(arrays.to_host(x), mine)),
+            digest=_digest(came),
             steps=traffic.steps,
             received_from=[traffic.received_from[rank] for rank in range(self.comm.size)],
             unclaimed=self.counting.unclaimed(plan.channel),

@@ -21,10 +21,10 @@ from samples import (
     ROOTED,
     SHAPES,
     SIZES,
-    defined,
     named,
     sizes_of,
     switched,
+    through,
     variants,
 )
 
@@ -62,18 +62,28 @@ def arbitrary(made):
 # ---- every algorithm -----------------------------------------------------------------------
 
 
-EVERY_DAY = {*range(1, 33), 37, 48, 53, 63, 64}
+EVERY_DAY = [*range(1, 18), 24, 29, 31, 32, 33, 48, 64]
 """The others take minutes, and are run by `pytest -m long`; all are checked every day."""
 
 
-@pytest.mark.parametrize(("each", "size"), defined(SIZES, FLAT, EVERY_DAY))
-def test_claims_hold_for_chunks_of_any_length(each, size):
+def require_claims_of_all_variants(each, size):
     for options in variants(each):
         made = program(each.collective, each.name, size, **options)
         require_claims(made, arbitrary(made))
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 3, 4, 5, 7, 8, 12, 17], FLAT))
+@through(EVERY_DAY, FLAT)
+def test_claims_hold_for_chunks_of_any_length(each, size):
+    require_claims_of_all_variants(each, size)
+
+
+@pytest.mark.long
+@through([size for size in SIZES if size not in EVERY_DAY], FLAT)
+def test_claims_hold_for_chunks_of_any_length_and_other_sizes(each, size):
+    require_claims_of_all_variants(each, size)
+
+
+@through([1, 2, 3, 5, 8, 12], FLAT)
 def test_claims_hold_for_vectors_of_any_length(each, size):
     """Also where there are fewer elements than chunks, or none."""
     made = program(each.collective, each.name, size, segments=3, radix=3, shards=3)
@@ -89,7 +99,7 @@ def test_claims_hold_for_any_value_of_an_option(each, value):
         require_claims(made, arbitrary(made))
 
 
-@pytest.mark.parametrize(("each", "size"), defined([2, 3, 5, 8, 11, 32], ROOTED))
+@through([2, 3, 5, 8, 11, 32], ROOTED)
 def test_claims_hold_for_any_root(each, size):
     for root in {0, 1, size // 2, size - 1}:
         for options in variants(each):
@@ -131,8 +141,7 @@ def test_claims_hold_for_any_nodes(each, nodes):
                 require_claims(made, made.layout(elements))
 
 
-@pytest.mark.parametrize("each", HIERARCHICAL, ids=named)
-@pytest.mark.parametrize("size", SIZES)
+@through(EVERY_DAY, HIERARCHICAL)
 def test_claims_hold_for_nodes_of_up_to_four_ranks(each, size):
     nodes = node_shape([4] * (size // 4) + [size % 4] * (size % 4 > 0))
     made = program(each.collective, each.name, size, nodes=nodes)

@@ -9,7 +9,7 @@ import pytest
 
 from refcoll import algorithms, check, cost, count, node_shape, program
 from refcoll.registry import find
-from samples import defined, named, switched, variants
+from samples import named, switched, through, variants
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 13, 16, 32, 33]
 POWERS = [2, 4, 8, 16, 32, 64]
@@ -248,7 +248,7 @@ def test_dissemination_takes_logarithmically_many_rounds(size):
 # ---- no schedule betters the bound ---------------------------------------------------------
 
 
-@pytest.mark.parametrize(("each", "size"), defined([*range(1, 13), 16, 31], ALL_REDUCE))
+@through([*range(1, 13), 16, 31], ALL_REDUCE)
 def test_every_all_reduce_moves_at_least_twice_n_minus_1_nths(each, size):
     """Some rank sends, and some rank receives, 2(N-1)/N n (Patarasuk and Yuan 2009)."""
     bound = Fraction(2 * (size - 1) * 1000, size)
@@ -317,15 +317,6 @@ def test_pairwise_is_optimal_only_where_n_divides_s(size):
 
 
 # ---- rank order ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("each", [each for each in algorithms() if each.in_rank_order], ids=named)
-def test_what_claims_rank_order_keeps_it(each):
-    for size in range(1, 65):
-        if each.sizes.holds(size):
-            report = check(program(each.collective, each.name, size, segments=2))
-            assert report.ok
-            assert report.in_rank_order, size
 
 
 @pytest.mark.parametrize(

@@ -58,16 +58,16 @@ ROW_KEYS = {
 
 def test_verify_writes_what_it_found(refcoll, tmp_path):
     path = tmp_path / "rows.json"
-    run = refcoll("verify", "--ranks", "2,3", "--json", str(path))
+    run = refcoll("verify", "--ranks", "1,3", "--json", str(path))
     assert run.status == 0
     content = json.loads(path.read_text())
     assert content.keys() == {"holds", "verdict", "rows"}
     assert content["holds"] is True
     assert run.out.splitlines()[0] == content["verdict"]
-    assert re.match(r"holds: \d+ rows on 2, 3 ranks over in-process", content["verdict"])
+    assert re.match(r"holds: \d+ rows on 1, 3 ranks over in-process", content["verdict"])
     rows = content["rows"]
     assert str(sum(row["transport"] == "in-process" for row in rows)) in content["verdict"]
-    assert {row["ranks"] for row in rows} == {2, 3}
+    assert {row["ranks"] for row in rows} == {1, 3}
     for row in rows:
         assert row.keys() == ROW_KEYS
         assert (row["ok"], row["exact"], row["agree"], row["problems"]) == (True, True, True, [])
@@ -82,7 +82,7 @@ def test_verify_writes_what_it_found(refcoll, tmp_path):
     run_rows = {(r["algorithm"], r["collective"], r["ranks"]) for r in rows}
     for each in algorithms():
         if not each.needs_helpers:
-            sizes = [n for n in (2, 3) if each.sizes.holds(n)]
+            sizes = [n for n in (1, 3) if each.sizes.holds(n)]
             assert {(each.name, each.collective, n) for n in sizes} <= run_rows
 
 
@@ -132,7 +132,7 @@ def broken(monkeypatch):
 def test_a_broken_algorithm_fails_and_the_first_line_names_it(schedule, refcoll, broken, tmp_path):
     broken(schedule)
     path = tmp_path / "rows.json"
-    run = refcoll("verify", "--ranks", "3", "--json", str(path))
+    run = refcoll("verify", "--ranks", "3", "--collective", "all_reduce", "--json", str(path))
     assert run.status == 1
     first = run.out.splitlines()[0]
     assert first.startswith("FAILS: ")
@@ -140,8 +140,8 @@ def test_a_broken_algorithm_fails_and_the_first_line_names_it(schedule, refcoll,
     content = json.loads(path.read_text())
     assert content["holds"] is False
     assert content["verdict"] == first
-    wrong = {(r["algorithm"], r["collective"]) for r in content["rows"] if not r["ok"]}
-    assert wrong == {("ring", "all_reduce")}
+    assert {row["algorithm"] for row in content["rows"] if not row["ok"]} == {"ring"}
+    assert len({row["algorithm"] for row in content["rows"]}) > 20
 
 
 def test_a_deadlock_fails_within_the_timeout(refcoll, broken, monkeypatch):
@@ -253,7 +253,9 @@ def test_count_says_where_ranks_differ_and_what_is_not_least(refcoll):
     assert re.search(r"^ *3 +2 +1 GB +1 GB +1 +1", run.out, re.M)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "size", [5, *(pytest.param(size, marks=pytest.mark.long) for size in (1, 2, 8))]
+)
 def test_count_show_and_list_run_for_everything(refcoll, size):
     for each in algorithms():
         chosen = (each.name, "-c", each.collective, "-n", str(size))

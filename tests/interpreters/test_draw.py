@@ -9,7 +9,7 @@ import pytest
 
 from refcoll import Reduce, draw, from_steps, node_shape, program
 from refcoll.schedule import ScheduleError
-from samples import defined
+from samples import through
 
 
 def cells(drawing):
@@ -66,7 +66,7 @@ def test_the_sums_of_the_ring_grow_by_a_rank_a_hop():
     assert "a:012" not in drawing
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 4, 5]))
+@through([1, 2, 4, 5])
 def test_every_algorithm_can_be_drawn(each, size):
     made = program(each.collective, each.name, size, segments=2)
     drawing = draw(made)
@@ -78,7 +78,7 @@ def test_every_algorithm_can_be_drawn(each, size):
     assert f"rank {size}" not in header
 
 
-@pytest.mark.parametrize(("each", "size"), defined([2, 3, 4, 5]))
+@through([2, 3, 4, 5])
 def test_what_the_collective_wants_is_drawn_as_finished_at_the_end(each, size):
     made = program(each.collective, each.name, size, segments=2)
     drawing = draw(made)
@@ -93,7 +93,7 @@ def test_what_the_collective_wants_is_drawn_as_finished_at_the_end(each, size):
         assert finished >= {"abcdefghijklmnopqrstuvwxyz"[chunk] + dashes for chunk in wanted}
 
 
-@pytest.mark.parametrize(("each", "size"), defined([4, 5]))
+@through([4, 5])
 def test_as_many_messages_are_drawn_as_are_sent(each, size):
     made = program(each.collective, each.name, size, segments=2)
     drawn = sum(cell.count("->") for row in cells(draw(made)) for cell in row)

@@ -18,7 +18,7 @@ from refcoll.operators import OPERATORS, kind, operator
 from refcoll.testing.assertions import same_bits
 from refcoll.testing.counting import Counting
 from refcoll.testing.values import DTYPES, dtype_named
-from samples import ROOTED, defined
+from samples import ROOTED, through
 
 TIMEOUT = 5
 CHANNEL = 3
@@ -161,7 +161,7 @@ def test_integers_are_exact(made, count, dtype, seed):
                 assert np.array_equal(result, inputs[:rank].sum(0, dtype=dtype))
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 3, 4]))
+@through([1, 2, 3, 4])
 def test_a_plan_runs_again_and_again_on_changed_inputs(each, size):
     made, turns, count = program(each.collective, each.name, size), 5, 12
 
@@ -186,7 +186,7 @@ def test_a_plan_runs_again_and_again_on_changed_inputs(each, size):
                     assert np.array_equal(found[rank][turn][where], wanted[rank][where])
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 4, 5]))
+@through([1, 2, 4, 5])
 def test_no_elements_at_all(each, size):
     made = program(each.collective, each.name, size)
     assert [result.size for result in run(made, [np.zeros(0)] * size)] == [0] * size

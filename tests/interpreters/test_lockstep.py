@@ -28,7 +28,7 @@ from refcoll.interpreters.clock import finish_times
 from refcoll.interpreters.proving import proof
 from refcoll.interpreters.table import table, waves
 from refcoll.rates import Rates
-from samples import defined, named
+from samples import named, through
 
 
 def made(each, size):
@@ -41,7 +41,7 @@ def eventful(made):
     return replace(made, steps=None, foreign=made.graph)
 
 
-@pytest.mark.parametrize(("each", "size"), defined([1, 2, 3, 4, 6, 7, 8]))
+@through([1, 2, 3, 4, 6, 7, 8])
 def test_counts_times_and_proofs_are_the_same_action_by_action(each, size):
     fast = made(each, size)
     slow = eventful(fast)

@@ -17,7 +17,7 @@ from refcoll.interpreters import proving, uniform
 from refcoll.interpreters import simulate as simulating
 from refcoll.operators import OPERATORS, operator
 from refcoll.testing.assertions import same_bits
-from samples import defined
+from samples import through
 
 SIZES = [2, 3, 4, 5, 8, 13, 16, 19]
 
@@ -39,7 +39,7 @@ def shifted(steps, by, size):
     ]
 
 
-@pytest.mark.parametrize(("each", "size"), defined(SIZES))
+@through(SIZES)
 def test_uniform_is_what_every_rank_does_turned(each, size):
     """Independently: all ranks' steps, enumerated, are rank 0's moved on by their number."""
     made = program(each.collective, each.name, size)
@@ -62,7 +62,7 @@ def test_the_ring_and_its_kin_are_uniform_and_trees_are_not():
         assert uniform.uniform(program("all_reduce", name, 16)) is None
 
 
-@pytest.mark.parametrize(("each", "size"), defined(SIZES))
+@through(SIZES)
 def test_proof_count_and_result_are_those_of_the_slower_ways(each, size, monkeypatch):
     made = program(each.collective, each.name, size)
     if uniform.uniform(made) is None:

@@ -19,7 +19,7 @@ from bad_input_rows import (
 )
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.long)])
 def said(request, program):
     """What every rank of a job heard of every row."""
     run = program(request.param, "bad_input.py")

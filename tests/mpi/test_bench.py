@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("collective", ["all_reduce", "reduce_scatter", "all_gather", "broadcast"])
+@pytest.mark.parametrize(
+    "collective",
+    [
+        "all_reduce",
+        "broadcast",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("reduce_scatter", "all_gather")),
+    ],
+)
 def test_every_collective_beside_the_librarys(collective, mpirun, refcoll_script, tmp_path):
     named = "chain" if collective == "broadcast" else "ring"
     path: Path = tmp_path / "rows.json"

@@ -147,7 +147,7 @@ def test_real_foreign_launchers(foreign, refcoll_script):
 # ---- many of them -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [3, pytest.param(2, marks=pytest.mark.long)])
 def test_a_short_soak(ranks, mpirun, refcoll_script):
     run = mpirun(ranks, refcoll_script, "soak", "--operations", "150", "--seed", str(ranks))
     assert run.returncode == 0, run.stdout + run.stderr

@@ -309,6 +309,7 @@ def test_all_ways_with_one_deviation_deliver():
         assert 100 < enumerated(1, weak, weak, 10_000) < 10_000
 
 
+@pytest.mark.long
 def test_ways_with_two_deviations_deliver():
     enumerated(2, weak=False, fenced=False, most=1500)
     enumerated(2, weak=True, fenced=True, most=1500)

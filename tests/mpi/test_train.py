@@ -8,7 +8,13 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "options", [["--bucket-mb", "0.01"], ["--zero", "2"], ["--compress", "onebit"]], ids=" ".join
+    "options",
+    [
+        ["--bucket-mb", "0.01"],
+        ["--zero", "2"],
+        pytest.param(["--compress", "onebit"], marks=pytest.mark.long),
+    ],
+    ids=" ".join,
 )
 def test_four_processes_train_as_one(options, mpirun, refcoll_script, tmp_path):
     path = tmp_path / "train.json"

@@ -10,9 +10,11 @@ from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 
 LONG = pytest.mark.long
 KEPT = [
-    (1, "shared"), (2, "shared"), (3, "shared"), (3, "off"), (3, "fenced"), (3, "checksums"),
-    (2, "mixed"), (4, "mixed"),
-    *(pytest.param(5, how, marks=LONG) for how in ("shared", "mixed")),
+    (1, "shared"), (3, "shared"), (2, "off"), (2, "fenced"), (2, "checksums"), (3, "mixed"),
+    *(pytest.param(*each, marks=LONG) for each in [
+        (2, "shared"), (5, "shared"), (3, "off"), (3, "fenced"), (3, "checksums"), (2, "mixed"),
+        (4, "mixed"), (5, "mixed"),
+    ]),
 ]  # fmt: skip
 
 
@@ -24,7 +26,10 @@ def test_it_keeps_the_contract(ranks, how, program):
         assert run.stdout.count(f"kept: {check.__name__}.") == ranks
 
 
-@pytest.mark.parametrize(("ranks", "how"), [(2, "shared"), (3, "shared"), (2, "off"), (3, "mixed")])
+@pytest.mark.parametrize(
+    ("ranks", "how"),
+    [(2, "shared"), (2, "off"), (3, "mixed"), pytest.param(3, "shared", marks=LONG)],
+)
 def test_it_reports_silence_and_wrong_sizes(ranks, how, program):
     """The exit status is not 0: what was asked for and never came may still be under way."""
     run = program(ranks, "conformance.py", "spare", how)
@@ -33,7 +38,7 @@ def test_it_reports_silence_and_wrong_sizes(ranks, how, program):
         assert run.stdout.count(f"kept: {check.__name__}.") == ranks, run.stderr
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, pytest.param(5, marks=LONG)])
+@pytest.mark.parametrize("ranks", [2, 3, *(pytest.param(n, marks=LONG) for n in (4, 5))])
 def test_plans_and_communicators_share_lanes(ranks, program):
     run = program(ranks, "stress.py", str(ranks), "300")
     assert run.returncode == 0, run.stderr[-3000:]
@@ -73,14 +78,14 @@ def test_ranks_that_differ_about_shared_memory_are_told(program):
     assert run.stdout.count("shared_memory=False on ranks [1] and True on the others") == 3
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, *(pytest.param(n, marks=LONG) for n in (4, 8))])
 def test_random_calls_are_alike_to_the_bit(ranks, program):
     run = program(ranks, "random_calls.py", str(1000 + ranks), "150")
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout.count("150 calls alike") == ranks
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 5])
+@pytest.mark.parametrize("ranks", [1, 4, *(pytest.param(n, marks=LONG) for n in (2, 5))])
 def test_communicators(ranks, program):
     run = program(ranks, "communicators.py")
     assert run.returncode == 0, run.stderr[-3000:]

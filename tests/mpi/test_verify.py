@@ -7,7 +7,6 @@ import json
 import pytest
 
 from refcoll import algorithms
-from refcoll.collectives import COLLECTIVES
 
 KEYS = {
     "algorithm", "collective", "ranks", "count", "dtype", "op", "transport", "exact", "agree",
@@ -17,7 +16,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(
-    "ranks", [1, 3, 4, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 6, 8))]
+    "ranks", [1, 4, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 6, 8))]
 )
 def test_everything_holds(ranks, mpirun, refcoll_script, tmp_path):
     path = tmp_path / "rows.json"
@@ -57,7 +56,7 @@ def test_the_ring_sends_what_the_formula_says(mpirun, refcoll_script, tmp_path):
     assert (row["sent_bytes"], row["received_bytes"], row["steps"]) == (6000, 6000, 6)
 
 
-@pytest.mark.parametrize("collective", sorted(COLLECTIVES))
+@pytest.mark.parametrize("collective", ["all_reduce", "scan"])
 def test_usage_errors_exit_with_2(collective, mpirun, refcoll_script):
     run = mpirun(2, refcoll_script, "verify", "-c", collective, "-a", "nonsense")
     assert run.returncode == 2

@@ -90,6 +90,25 @@ def test_open_mpi_is_asked_to_count_unless_the_user_has_said_how(monkeypatch):
     assert not environment
 
 
+@pytest.mark.parametrize(
+    ("components", "counts"),
+    [
+        ("basic,libnbc,tuned,self,inter", False),
+        ("^monitoring", False),
+        ("^han,monitoring", False),
+        ("tuned,self,monitoring", True),
+        ("^han", True),
+    ],
+)
+def test_open_mpi_is_not_asked_to_count_where_it_would_crash(monkeypatch, components, counts):
+    """OMPI_MCA_coll=^monitoring OMPI_MCA_pml_monitoring_enable=1: MPI_Comm_free is a segmentation
+    fault, in Open MPI 4.1.4 and 5.0.11."""
+    environment = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_MCA_coll": components}
+    monkeypatch.setattr("os.environ", environment)
+    monitor()
+    assert ("OMPI_MCA_pml_monitoring_enable" in environment) == counts
+
+
 # ---- torch, on one rank: the group needs no job ----------------------------------------------
 
 needs_torch = pytest.mark.skipif(

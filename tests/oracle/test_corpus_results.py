@@ -52,7 +52,7 @@ def test_count_01():
     faulty = MAKERS["NarrowOffsets"]
     assert not findings(faulty, 4, Call("gather", 131, op=None))
     call = Call("gather", 1024, op=None)
-    assert found(faulty, 4, "value", "elements 1024-3071 (chunks 1-2 of 4", call)
+    assert found(faulty, 4, "value", "elements 1024-3071 (from ranks 1-2)", call)
     cut = MAKERS["NarrowCount"]
     assert found(cut, 4, "value", "all 1024 elements not written", Call("all_reduce", 1024))
 

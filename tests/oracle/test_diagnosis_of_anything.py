@@ -56,7 +56,7 @@ def evidence(call, probe, change, seed):
         found = [truth("coded", call, asked, rank) for rank in range(SIZE)]
         return [right and right.wanted for right in found]
 
-    return Evidence(call, probe, given, outputs, truths, list(outputs), again, earlier)
+    return Evidence(call, probe, given, outputs, truths, again(earlier), again, earlier)
 
 
 def diagnosis(call, probe, change, seed):

@@ -15,8 +15,15 @@ from refcoll.testing.values import dtype_named
 from vectors_run import everything, files, run_own
 
 
-@pytest.mark.parametrize("size", [2, 3, 4, pytest.param(7, marks=pytest.mark.long)])
-@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize(
+    ("size", "in_place"),
+    [
+        (2, False),
+        (3, True),
+        *(pytest.param(*each, marks=pytest.mark.long)
+          for each in [(2, True), (3, False), (4, False), (4, True), (7, False), (7, True)]),
+    ],
+)  # fmt: skip
 def test_refcoll_holds(folder, size, in_place):
     vectors = [each for name in COLLECTIVES for each in read(folder / f"{name}-n{size}.json")]
     ran = run_own(vectors, size, in_place)

@@ -11,7 +11,7 @@ import pytest
 from refcoll.dataparallel.shapes import parameter_shapes
 from refcoll.dataparallel.tensors import Tensor
 from refcoll.errors import ArgumentError
-from refcoll.planning.machine import NETWORK, NODE, Link, Machine
+from refcoll.planning.machine import NODE, Link, Machine
 from refcoll.planning.presets import preset
 from refcoll.planning.published import published
 from refcoll.planning.timeline import calls, step, timed
@@ -184,54 +184,6 @@ def test_a_straggler_costs_every_rank_its_delay():
     assert late.seconds == pytest.approx(row.value, abs=1e-3)
     on_time, last = late.timelines
     assert on_time.total_exposed == pytest.approx(last.total_exposed + 0.2)
-
-
-def test_accumulation_without_reducing_every_micro_batch():
-    """accelerate#1153, seconds for each micro-batch: 0.50 and 0.41 on one machine, 2.00 and
-    0.91 on two.  Computing and exposed time follow from the first of each pair and the second
-    of one machine, for every k; only k = 3 micro-batches gives two machines' second too."""
-    rows = {(row.nodes, "no_sync" in row.note): row.value for row in published(
-        subject="accumulation")}  # fmt: skip
-
-    def after(k):
-        exposed = (rows[1, False] - rows[1, True]) * k / (k - 1)
-        compute = rows[1, False] - exposed
-        return k, compute, rows[2, False] - compute
-
-    def predicted(k, compute, exposed, *, reduce_all):
-        told = training(rule="whole", backward=2 / 3 * compute, accumulate=k, reduce_all=reduce_all)
-        return timed(told, 16, [exposed]).per_micro_batch
-
-    assert predicted(*after(3), reduce_all=True) == pytest.approx(rows[2, False])
-    assert predicted(*after(3), reduce_all=False) == pytest.approx(rows[2, True])
-    for k in (2, 4, 5):
-        assert abs(predicted(*after(k), reduce_all=False) - rows[2, True]) > 0.1
-
-
-def test_small_buckets_on_16_gpus():
-    """PyTorch's benchmark of DDP: 1 MB buckets make ResNet-50 on 2 nodes of 8 V100 3.8 % slower
-    than the usual 25 MB (75th percentile).  Assumed, since untold: 32 images a rank at
-    horovod#779's rate, four rails of 12.5 GB/s.  Communication is hidden then, and the model
-    puts 1 MB a per cent ahead, for its last bucket is small; with interference behind.  So it is
-    five per cent off, and the measurement says that more calls cost computing."""
-    compute = 32 / (published(subject="ResNet-50", ranks=8)[0].value / 8)
-    network = Link(latency=4e-6, bandwidth=12.5e9, achieved=0.9)
-    links = {**preset("p3.16xlarge").links, NETWORK: network}
-    machine = preset("p3.16xlarge").shaped(nodes=2, rails=4, links=links)
-    told = Training(model=parameter_shapes("resnet50"), backward=compute * 2 / 3)
-    (measured,) = (
-        row.value
-        for row in published(subject="DDP bucket 1 MB against 25 MB")
-        if row.note.startswith("75th")
-    )
-
-    def slower(slowdown):
-        usual = replace(told, slowdown=slowdown)
-        small = replace(usual, cap_bytes=MIB)
-        return step(small, machine).seconds / step(usual, machine).seconds - 1
-
-    assert -0.02 < slower(1.0) < 0 < slower(1.5) < slower(2.0) < measured
-    assert abs(slower(1.0) - measured) < 0.055
 
 
 # Sweeps.

@@ -9,9 +9,11 @@ from math import ceil, log2
 import pytest
 
 import coq
-from coq_terms import BOUND, Bound, Instance, instances
+from coq_terms import BOUND, SHAPES, Bound, Instance, instances, several
 from refcoll import algorithms
 from refcoll.collectives import COLLECTIVES
+from refcoll.errors import ArgumentError
+from refcoll.topology import Nodes, topology
 
 PROVED = [each for each in algorithms() if each.proved]
 ACHIEVED = {
@@ -83,13 +85,40 @@ def extent(each: Instance) -> str:
     """That C is the number of chunks, and n that of the longest schedule's steps."""
     theorem, name = each.bound.declared.proved, achieved(each.bound).replace(" ", "_")
     nodes = each.schedule.partition("rank ")[2] if each.nodes else None
-    given = f"{each.size} {nodes} eq_refl valid" if nodes else f"{each.size} eq_refl"
-    kinds = f"forall valid : valid_nodes {each.size} {nodes}, " if nodes else ""
+    valid = f"(proj1 (valid_by_computation {each.size} {nodes}) eq_refl)"
+    given = f"{each.size} {nodes} eq_refl {valid}" if nodes else f"{each.size} eq_refl"
     return (
-        f"Example {each.identifier} : {kinds}\n  {name}_spoken ({theorem} {given}) = "
+        f"Example {each.identifier} :\n  {name}_spoken ({theorem} {given}) = "
         f"({each.program.chunks}, rounds {each.size} {each.coq_program}).\n"
         "Proof. vm_compute. reflexivity. Qed.\n"
     )
+
+
+NOT_NODES: tuple[tuple[int, Nodes], ...] = (
+    (3, ((0, 1),)), (3, ((0, 1), (1, 2))), (3, ((0, 1, 2), ())), (2, ((0, 2),)), (2, ((0, -1),)),
+    (2, ((0, 1), (2,))), (2, ((0, 0),)),
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("checked")
+def test_theorems_on_nodes_speak_of_the_nodes_that_refcoll_takes():
+    """Of all of them, so that the theorems are not empty, and of no others."""
+    asked = [*((sum(map(len, nodes)), nodes) for nodes in SHAPES), *NOT_NODES]
+    terms = (
+        f"are_valid {size} {several(several(f'({r})' for r in node) for node in nodes)}"
+        for size, nodes in asked
+    )
+    said = coq.computed(coq.required(["Nodes"]), terms)
+    assert [answer == "true" for answer in said] == [taken(*each) for each in asked]
+
+
+def taken(size: int, nodes: Nodes) -> bool:
+    """Whether refcoll accepts them."""
+    try:
+        topology(nodes, size)
+    except ArgumentError:
+        return False
+    return True
 
 
 # ---- lower bounds -------------------------------------------------------------------------

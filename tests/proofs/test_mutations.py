@@ -14,7 +14,16 @@ from index_mutants import Mutant, built, mutants
 from coq_golden import golden, kept
 from coq_terms import instances, program_term
 from refcoll import schedule
-from refcoll.algorithms import declaration, hierarchical, recursive, reduce_scatter, ring, tree
+from refcoll.algorithms import (
+    declaration,
+    leaders,
+    rails,
+    recursive,
+    reduce_scatter,
+    ring,
+    shares,
+    tree,
+)
 
 FUNCTIONS = {
     schedule: (
@@ -29,10 +38,9 @@ FUNCTIONS = {
         "doubling", "halving", "folded", "fold_in", "recursive_doubling_all_reduce",
         "rabenseifner_all_reduce", "power_below", "survivors", "folding", "_log2",
     ),
-    hierarchical: (
-        "rails_all_reduce", "rails_over", "leaders_all_reduce", "leaders_over", "_rails", "_cuts",
-        "_places", "_owners", "shares", "home", "_homes", "largest",
-    ),
+    shares: ("_cuts", "_places", "owners", "shares", "home", "_homes", "largest"),
+    rails: ("rails_all_reduce", "rails_over", "_rails"),
+    leaders: ("leaders_all_reduce", "leaders_over"),
 }  # fmt: skip
 """What is changed, module by module, in the order of their imports."""
 TURNED = "_turned: if isinstance(turned, Copy) {} (into is Reduce and isinstance(turned, Send)):"

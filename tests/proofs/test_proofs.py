@@ -71,6 +71,15 @@ def test_nothing_is_assumed_or_left_out(file: str):
     assert source.startswith("(** "), "it opens with its statement in words"
 
 
+@pytest.mark.parametrize("file", coq.files())
+def test_a_head_names_what_its_file_proves(file: str):
+    """Or says in which other: [name] and [File.name], [..._end] for several."""
+    head = (coq.PROOFS / f"{file}.v").read_text().partition("*)")[0]
+    for where, name in re.findall(r"\[(?:([A-Z]\w*)\.)?([\w.]*_[\w.]*)\]", head):
+        there = stated(where or file, "Theorem|Lemma|Definition|Fixpoint")
+        assert fnmatch.filter(there, name.replace("...", "*")), name
+
+
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if "`" in cell])
 def test_the_readme_names_theorems_that_are_there(cell: str):
     assert [said for said, theorems in named(cell) if not theorems] == []
@@ -79,6 +88,15 @@ def test_the_readme_names_theorems_that_are_there(cell: str):
 def test_the_readme_names_what_algorithms_declare_to_be_proved():
     declared = {tuple(each.proved.split(".")) for each in algorithms() if each.proved}
     assert declared <= set(NAMED)
+
+
+def test_the_readme_quotes_what_is_said():
+    """Sentences of the README and the docstrings, but for how their lines break."""
+    quoted = re.findall(r'^\| "(.+?)"', README.replace(r"\|", "|"), re.M)
+    sources = [TOP / "README.md", *(TOP / "refcoll" / "algorithms").glob("*.py")]
+    said = " ".join(" ".join(path.read_text() for path in sources).split())
+    assert len(quoted) > 5
+    assert [each for each in quoted if each not in said.replace("  ", " ")] == []
 
 
 def named_tests() -> list[str]:

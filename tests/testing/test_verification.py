@@ -37,7 +37,7 @@ def rows(size, chosen, nodes=None):
 # ---- what is right -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("size", [2, 5, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 3))])
 def test_every_algorithm_holds(size):
     few = [case for case in cases(size) if case.count in (0, 1, size + 1)]
     found = rows(size, few)

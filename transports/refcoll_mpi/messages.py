@@ -28,9 +28,13 @@ class Isend:
 
     def finish(self, timeout: float) -> None:
         """Wait until what was sent may be written again."""
+        if not self.done():
+            self._until(self.done, timeout, self._awaited, self._to)
+
+    def done(self) -> bool:
+        """Whether it may be."""
         try:
-            if not self._request.Test():
-                self._until(self._request.Test, timeout, self._awaited, self._to)
+            return self._request.Test()
         except MPI.Exception as error:
             raise _translated(error, f"sending to rank {self._to}") from error
 
@@ -58,10 +62,18 @@ class Irecv:
 
     def wait(self, timeout: float) -> Lent:
         """Wait for it; what it brought."""
+        if not self.done():
+            self._until(self.done, timeout, self._awaited, self._source)
+        return self._data
+
+    def done(self) -> bool:
+        """Whether it has come.  Raises TransportError where it is of another size."""
         request, status = self._request, self._status
+        if request == MPI.REQUEST_NULL:
+            return True
         try:
             if not request.Test(status):
-                self._until(lambda: request.Test(status), timeout, self._awaited, self._source)
+                return False
         except MPI.Exception as error:
             if error.Get_error_class() != MPI.ERR_TRUNCATE:
                 raise _translated(error, f"receiving from rank {self._source}") from error
@@ -69,7 +81,7 @@ class Irecv:
         self.received = status.Get_count(MPI.BYTE)
         if self.received != self.nbytes:
             raise self._wrong_size(str(self.received))
-        return self._data
+        return True
 
     def cancel(self) -> None:
         """Let nothing more land."""

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Any, cast
-from weakref import ref
+from typing import Any, Protocol, cast
 
-import mpi4py
 import numpy as np
-
-if "mpi4py.MPI" not in sys.modules:
-    # Not yet: some pairs of launcher and library end the process when MPI starts.
-    mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
-from mpi4py import MPI
 
 from refcoll.transport import ArgumentError, Bytes, Incoming, Outgoing, Transport, idle
 from refcoll_mpi import ending, native
 from refcoll_mpi.company import Company
 from refcoll_mpi.control import Control, control
+from refcoll_mpi.driver import MPI
 from refcoll_mpi.exchange import Exchange
 from refcoll_mpi.lanes import CONTEXTS, key
 from refcoll_mpi.launcher import require_right_launcher
@@ -81,6 +74,13 @@ def over(
     return MPITransport(comm, tuple(nodes), memory, places, words, ranks, ())
 
 
+class Abandonable(Protocol):
+    """An exchange, as far as ``abort`` knows it."""
+
+    def abandon(self) -> None:
+        """See ``Exchange.abandon``."""
+
+
 class MPITransport(Transport):
     """One process's end of an MPI communicator, which it owns."""
 
@@ -111,7 +111,7 @@ class MPITransport(Transport):
         self._only_here = self._memory is not None and len(places) == comm.size
         self._looks = 0
         self.control, self.doing = words, idle
-        self.running: ref[Exchange] | None = None
+        self.running: Callable[[], Abandonable | None] | None = None
         """The one that was started last; its memory is not kept for that."""
         self.company = Company(self, words, roots, above)
         self.patience = Patience(self)

@@ -17,12 +17,14 @@ from refcoll.operators import Array
 from refcoll.oracle.diagnosing.contributors import contributed
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.diagnosing.forms import FORMS, not_a_bool
+from refcoll.oracle.diagnosing.integers import INTEGERS, low_bits_right
 from refcoll.oracle.diagnosing.leftovers import LEFTOVERS, stale_inputs
 from refcoll.oracle.diagnosing.losses import LOSSES
-from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules
+from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules, signedness
 from refcoll.oracle.diagnosing.movements import MOVEMENTS, elsewhere
 from refcoll.oracle.diagnosing.offsets import OFFSETS
 from refcoll.oracle.diagnosing.rounding import ROUNDINGS
+from refcoll.oracle.diagnosing.sparse import small_left_out
 from refcoll.oracle.diagnosing.views import VIEWS
 from refcoll.oracle.guarded import poisoned
 from refcoll.words import ranked
@@ -32,10 +34,13 @@ __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 Hypothesis = Callable[[Evidence, int], str | None]
 
 MERGED: Sequence[Hypothesis] = (
-    not_a_bool, nan_rules, infinities, *VIEWS, *LEFTOVERS, *MOVEMENTS, *LOSSES, *MEANINGS, *FORMS,
+    not_a_bool, nan_rules, infinities, signedness, *VIEWS, *LEFTOVERS, *MOVEMENTS, *LOSSES,
+    *INTEGERS, *MEANINGS, *FORMS,
 )  # fmt: skip
 MOVED: Sequence[Hypothesis] = (*VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
-AT_LAST: Sequence[Hypothesis] = (stale_inputs, *OFFSETS, *ROUNDINGS, elsewhere)
+AT_LAST: Sequence[Hypothesis] = (
+    stale_inputs, *OFFSETS, low_bits_right, small_left_out, *ROUNDINGS, elsewhere,
+)  # fmt: skip
 """Of what is merged, when it is known that nobody's contribution is missing or doubled."""
 
 

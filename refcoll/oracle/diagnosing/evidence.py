@@ -74,9 +74,18 @@ class Evidence:
         """What is merged into the rank's elements: a row a rank."""
         return merging(self.call, self.inputs, rank)
 
-    def equal(self, rank: int, other: Array | None) -> bool:
-        """Whether ``other`` is what the rank has, wherever that is wrong."""
-        got, places = self.got(rank), self.wrong[rank]
+    def right(self, rank: int) -> Array:
+        """Places of right elements."""
+        return np.setdiff1d(np.arange(self.got(rank).size), self.wrong[rank])
+
+    def few(self, rank: int) -> bool:
+        """Whether so few elements are wrong that something explains them by chance."""
+        return len(self.wrong[rank]) < 8
+
+    def equal(self, rank: int, other: Array | None, everywhere: bool = False) -> bool:
+        """Whether ``other`` is what the rank has, wherever that is wrong, or everywhere."""
+        got = self.got(rank)
+        places = np.arange(got.size) if everywhere else self.wrong[rank]
         if other is None or other.shape != got.shape:
             return False
         one, two = got[places], other[places].astype(got.dtype)
@@ -85,6 +94,11 @@ class Evidence:
 
     def where(self, places: Sequence[int] | Array) -> str:
         """The elements in words, with the chunk that they are, if they are one."""
-        call = self.call
-        many = call.collective in ("all_gather", "gather", "all_to_all")
-        return where(places, call.count * (self.size if many else 1), self.size)
+        if self.gathers:
+            return where(places, self.call.count * self.size, self.size, gathered=True)
+        return where(places, self.call.count, self.size)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether results are blocks, one from each rank."""
+        return self.call.collective in ("all_gather", "gather", "all_to_all")

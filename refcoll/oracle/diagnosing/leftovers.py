@@ -24,6 +24,19 @@ def unwritten(e: Evidence, rank: int) -> str | None:
     return f"{e.where(places)} not written at all{_tail(e, rank)}"
 
 
+def only_own(e: Evidence, rank: int) -> str | None:
+    """Of blocks from all ranks, all but the rank's own are as they were before the call."""
+    got = e.got(rank)
+    others = np.flatnonzero(np.arange(got.size) // max(e.call.count, 1) != rank)
+    if (
+        not e.gathers
+        or not poisoned(got[others]).all()
+        or not np.array_equal(others, e.wrong[rank])
+    ):
+        return None
+    return "its own block is there, and no other was written at all"
+
+
 def _partly(e: Evidence, rank: int, places: Array) -> bool:
     """Whether each byte is the right one or poison."""
     width = e.got(rank).dtype.itemsize
@@ -109,5 +122,5 @@ def nccl_place(e: Evidence, rank: int) -> str | None:
 
 
 LEFTOVERS: Sequence[Callable[[Evidence, int], str | None]] = (
-    unwritten, zeros, stale, nccl_place, onto_poison,
+    only_own, unwritten, zeros, stale, nccl_place, onto_poison,
 )  # fmt: skip

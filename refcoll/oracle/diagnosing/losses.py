@@ -1,16 +1,15 @@
-"""Hypotheses about digits that are lost: below the normal range, behind the point, on the way."""
+"""Hypotheses about digits that are lost: below the normal range or behind the point."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from refcoll.operators import Array, kind
+from refcoll.operators import kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.doubled import total
 from refcoll.oracle.floats import real_parts
-from refcoll.oracle.merging import merged
 
 
 def flushed(e: Evidence, rank: int) -> str | None:
@@ -50,48 +49,7 @@ def divided_often(e: Evidence, rank: int) -> str | None:
     )
 
 
-def through_floats(e: Evidence, rank: int) -> str | None:
-    """Integers that a float's digits do not hold."""
-    places, got, wanted = e.wrong[rank], e.got(rank), e.wanted(rank)
-    if kind(got.dtype) != "i":
-        return None
-    one, other = got[places].astype(object), wanted[places].astype(object)
-    at_end = np.isin(one, [np.iinfo(got.dtype).min, np.iinfo(got.dtype).max, 0])
-    off = np.array([float(abs(g - w)) for g, w in zip(one, other, strict=True)])
-    size = np.array([float(abs(w)) for w in other])
-    for name, digits in (("float64", 53), ("float32", 24), ("float16", 11)):
-        within = at_end | (off <= 2 * e.size * size / 2**digits)
-        # Rounded in that dtype most would be off by more than a little.
-        much = at_end | (off >= size / 2**digits / 16)
-        if within.all() and much.mean() > 0.5 and (size > 2**digits).all():
-            return f"{e.where(places)}: integers passed through {name}, which has {digits} digits"
-    return None
-
-
-def narrowed(e: Evidence, rank: int) -> str | None:
-    """Integers whose high bits are lost."""
-    got = e.got(rank)
-    if kind(got.dtype) != "i" or got.dtype.itemsize == 1:
-        return None
-    for name, other in _narrowed(e, rank):
-        if np.array_equal(got, other):
-            return f"{e.where(e.wrong[rank])}: passed through {name}: the high bits are lost"
-    return None
-
-
-def _narrowed(e: Evidence, rank: int) -> Iterator[tuple[str, Array]]:
-    """By dtype: the right result, and that of the inputs, if they pass through it."""
-    dtype, parts = e.got(rank).dtype, e.parts(rank)
-    for width in (4, 2, 1):
-        for name in (
-            f"{signed}{8 * width}" for signed in ("int", "uint") if width < dtype.itemsize
-        ):
-            yield name, e.wanted(rank).astype(name).astype(dtype)
-            if e.call.op not in (None, "avg"):
-                yield name, merged(str(e.call.op), parts.astype(name)).astype(dtype)
-
-
 LOSSES: Sequence[Callable[[Evidence, int], str | None]] = (
-    flushed, whole_numbers, divided_often, through_floats, narrowed,
+    flushed, whole_numbers, divided_often,
 )  # fmt: skip
 """Asked at once."""

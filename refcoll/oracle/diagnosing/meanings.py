@@ -74,7 +74,7 @@ def other_operator(e: Evidence, rank: int) -> str | None:
             continue
         with np.errstate(all="ignore"):
             other = merged(op, parts).astype(parts.dtype)
-        if e.equal(rank, other):
+        if e.equal(rank, other, everywhere=e.few(rank)):
             return f"{e.where(e.wrong[rank])}: the {_NAMES.get(op, op)}, not the {e.call.op}"
     return None
 
@@ -89,7 +89,10 @@ def _defined(op: str, of: str) -> bool:
 
 
 def signedness(e: Evidence, rank: int) -> str | None:
-    """Unsigned integers compared as signed ones, or the other way round."""
+    """Unsigned integers compared as signed ones, or the other way round.
+
+    Asked early: a wrong extreme is somebody's input, too.
+    """
     parts = e.parts(rank)
     if parts.dtype.kind not in "iu" or e.call.op not in ("min", "max"):
         return None
@@ -190,5 +193,5 @@ def magnitudes(e: Evidence, rank: int) -> str | None:
 
 
 MEANINGS: Sequence[Callable[[Evidence, int], str | None]] = (
-    nan_rules, infinities, signedness, saturated, scaled, magnitudes, other_operator, part_by_part,
+    saturated, scaled, magnitudes, other_operator, part_by_part,
 )  # fmt: skip

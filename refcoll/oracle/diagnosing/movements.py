@@ -165,8 +165,7 @@ def elsewhere(e: Evidence, rank: int) -> str | None:
     at = {value.tobytes(): int(first) for value, first in zip(values, firsts, strict=True)}
     places = e.wrong[rank]
     if not many:  # right ones need not be rounded as the exact result is
-        right = np.setdiff1d(np.arange(whole.size), places)
-        at.update({e.got(rank)[place].tobytes(): int(place) for place in right})
+        at.update({e.got(rank)[place].tobytes(): int(place) for place in e.right(rank)})
     found = [at.get(value.tobytes()) for value in e.got(rank)[places]]
     if None in found:
         return None

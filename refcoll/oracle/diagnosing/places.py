@@ -18,18 +18,20 @@ import numpy as np
 
 from refcoll.chunks import balanced
 from refcoll.operators import Array
-from refcoll.words import spans
+from refcoll.words import ranked, spans
 
 Bounds = Sequence[int]
 
 
-def where(places: Sequence[int] | Array, total: int, size: int) -> str:
-    """As in "elements 99-130 (chunk 3 of 4, as in a ring)", of ``total`` elements, in order."""
+def where(places: Sequence[int] | Array, total: int, size: int, gathered: bool = False) -> str:
+    """As in "elements 99-130 (chunk 3 of 4, as in a ring)", of ``total`` elements, in order;
+    of blocks that are ``gathered`` from all ranks as in "elements 99-131 (from rank 3)".
+    """
     listed = np.asarray(places)
     if len(listed) == total:
         return f"all {total} elements" if total > 1 else "the one element"
     said = f"element{'s' if len(listed) > 1 else ''} {_spans(listed)}"
-    chunk = _chunk(listed, total, size)
+    chunk = _blocks(listed, total, size) if gathered else _chunk(listed, total, size)
     return f"{said} ({chunk})" if chunk else said
 
 
@@ -50,6 +52,12 @@ def _chunk(places: Array, total: int, size: int) -> str | None:
             plural = "s" if len(indices) > 1 else ""
             found.append((len(indices), f"{kind}{plural} {spans(indices, 4)} {rest}"))
     return min(found, key=lambda each: each[0])[1] if found else None
+
+
+def _blocks(places: Array, total: int, size: int) -> str | None:
+    """Whose they are, if they are whole ones."""
+    ranks = _whole(places, range(0, total + 1, total // size))
+    return f"from {ranked(ranks)}" if ranks else None
 
 
 def _layouts(total: int, size: int) -> Iterator[tuple[str, Bounds]]:

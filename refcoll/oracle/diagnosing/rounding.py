@@ -63,6 +63,8 @@ def imprecise(e: Evidence, rank: int) -> str | None:
         if near.all() and np.max(off) < roundings(_part(name), 1) / 16:
             continue  # rounded in that dtype it would be off by far more
         if not near.any():
+            if not _in_range(name, e.wanted(rank)[e.right(rank)]):
+                continue  # right ones are as large
             return f"{e.where(places)}: beyond the range of {name}, in which it was kept"
         worst = f"off by up to {np.max(off[near]):.1e} of the sum of magnitudes"
         if _are_numbers_of(name, got):
@@ -71,6 +73,11 @@ def imprecise(e: Evidence, rank: int) -> str | None:
             f"{e.where(places)}: rounded on the way, as to {name} or with a common scale: {worst}"
         )
     return None
+
+
+def _in_range(name: str, values: Array) -> bool:
+    most = float(info(_part(name)).max)
+    return bool((np.abs(real_parts(values).astype(np.float64)) <= most).all())
 
 
 def _rounds(e: Evidence) -> bool:

@@ -41,6 +41,20 @@ class CachedByShape(Faulty):
         out[:] = self._kept.setdefault((values.size, values.dtype), values.copy())
 
 
+class PlanWithoutOperator(Faulty):
+    """Plans are kept by count and dtype: the first call's operator is everybody's."""
+
+    shows_at = ShowsAt("all_reduce", operators=("sum", "max"))
+    says = "the (sum|maximum), not the (sum|max)"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._plans: dict[Any, str] = {}
+
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
+        super().all_reduce(x, out, self._plans.setdefault((x.size, x.dtype), op))
+
+
 class StaleTail(Faulty):
     """The last elements of a scratch, beyond a multiple of eight, are not filled anew."""
 
@@ -136,6 +150,7 @@ class GatherDeliversLastCall(Faulty):
 
 
 MUTANTS = mutants(
-    "memory", WrongHalfOfDoubleBuffer, CachedByShape, StaleTail, UninitialisedPadding,
-    DeliveredTooEarly, MixedCalls, AddsToTheOutput, SendsBeforeWritten, GatherDeliversLastCall,
+    "memory", WrongHalfOfDoubleBuffer, CachedByShape, PlanWithoutOperator, StaleTail,
+    UninitialisedPadding, DeliveredTooEarly, MixedCalls, AddsToTheOutput, SendsBeforeWritten,
+    GatherDeliversLastCall,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Mutants that are off by as little as can be."""
+"""Mutants that are off by as little as can be, or lose what is small, or a carry."""
 
 from __future__ import annotations
 
@@ -59,4 +59,29 @@ class NegativesCarry(Faulty):
             left[both] += 1
 
 
-MUTANTS = mutants("rounding", ScaledThereAndBack, RoundsTowardsZero, LastBitByLane, NegativesCarry)
+class CarryLost(Faulty):
+    """Integers of 64 bits are added as two halves, and the carry between them is lost."""
+
+    shows_at = ShowsAt("all_reduce", dtypes=("int64", "uint64"), operators=("sum",))
+    says = "the low 32 bits are right, and what they carry is lost"
+
+    def merge(self, op: str, left: Array, right: Array) -> None:
+        halves = left.view(np.uint32)
+        halves += np.ascontiguousarray(right).view(np.uint32)
+
+
+class SmallLeftOut(Faulty):
+    """What is less than a hundredth of the largest is not sent, as by sparse all-reduces."""
+
+    shows_at = ShowsAt("all_reduce", dtypes=("float32",), operators=("sum",))
+    says = "small contributions are left out"
+
+    def load(self, x: Array, out: Array | None) -> Array:
+        size = np.abs(x)
+        return np.where(size < size.max(initial=0) / 100, np.zeros_like(x), x)
+
+
+MUTANTS = mutants(
+    "rounding", ScaledThereAndBack, RoundsTowardsZero, LastBitByLane, NegativesCarry, CarryLost,
+    SmallLeftOut,
+)  # fmt: skip

@@ -1,0 +1,144 @@
+"""Look at refcoll_cupy on a machine that has a GPU: one program, one JSON, ten minutes at most.
+
+    python tests/gpu/check.py --json found.json [--launcher "NAME=mpiexec -n {ranks}" ...]
+
+Each part is a process of its own with a time limit, so that a crash or a hang is a result.
+What sends by MPI is a job, by each way, once for each ``--launcher``; by default for the mpirun
+that belongs to this Python.  docs/json.md describes the JSON.
+
+Status 0: what was tried is right; 1: something is not; 3: there is no GPU, or no CuPy, and
+nothing was tried.  Speeds are told beside their bounds, and gate nothing.
+
+**It has not run on a GPU.**  Its parts, but for those that ask CuPy, torch or NCCL for something
+of their own, have been tried with the tests' stand-in, which says nothing of a device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from checking_bounds import GOAL, below
+from checking_children import LONGEST, Part, all_tried, child, jobs
+from checking_right import algorithms, conformance, race, random_data, torch_tensors
+from checking_speed import by_mpi, ceiling, in_process, nccl
+from refcoll.errors import RefcollError
+from refcoll.testing.limited import run
+from refcoll.testing.mpirun import mpirun
+
+SECONDS, NO_GPU = 600.0, 3
+FORMAT = 1
+"""Of the JSON."""
+OTHERS = (torch_tensors, nccl)
+"""Parts for which another library may be missing."""
+ALONE = (ceiling, conformance, algorithms, random_data, race, in_process)
+PARTS = {part.__name__: part for part in (*ALONE, *OTHERS, by_mpi)}
+
+
+def judged(found):
+    """Whether all is right, and so in a line.
+
+    "direct" may crash where the MPI does not say that it can; what it carries must be right.
+    """
+    wrong = [
+        title for title, each in found.items() if not (each["right"] or _excused(title, found))
+    ]
+    said = f"wrong: {', '.join(wrong)}" if wrong else "right"
+    missing = [title for title, each in found.items() if each.get("missing")]
+    said += f"; not there: {', '.join(missing)}" if missing else ""
+    slow = ", ".join(below(found.get("in_process", {}).get("ring", [])))
+    return not wrong, said + (f"; rings below {GOAL:.0%} of their bound: {slow}" if slow else "")
+
+
+def _excused(title, found):
+    each = found[title]
+    if title in {part.__name__ for part in OTHERS}:
+        return each["missing"]
+    launcher, _, mode = title.rpartition(" ")[0].rpartition(" ")
+    claims = found.get(f"{launcher} staged 2", {}).get("cuda_aware")
+    crashed = each["ended"] is not None or "has failed" in each.get("not_tried", "")
+    return mode == "direct" and crashed and not claims
+
+
+def versions():
+    """Of what takes part; null where it is not there."""
+    told = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in ("refcoll", "cupy-cuda12x", "numpy", "mpi4py", "torch"):
+        try:
+            told[name] = version(name)
+        except PackageNotFoundError:
+            told[name] = None
+    return told
+
+
+def device():
+    """Its name, and what drives it; raises where there is none, saying why."""
+    from refcoll_cupy.devices import CupyRuntime
+
+    count = CupyRuntime().devices()
+    import cupy
+
+    known, cuda = cupy.cuda.runtime.getDeviceProperties(0), cupy.cuda.runtime
+    return {
+        "devices": count,
+        "name": known["name"].decode(),
+        "driver": cuda.driverGetVersion(),
+        "runtime": cuda.runtimeGetVersion(),
+    }
+
+
+def probe():
+    """What `refcoll gpu-probe` says, or how it ended."""
+    ended = run([sys.executable, "-m", "refcoll", "gpu-probe", "--json", "-"], LONGEST)
+    try:
+        return json.loads(ended.out)
+    except ValueError:
+        return {"ended": ended.words()}
+
+
+def looked(launchers):
+    """All of the JSON."""
+    told = {"format": FORMAT, "versions": versions(), "gpu": False, "holds": None}
+    until = time.monotonic() + SECONDS
+    try:
+        told["device"] = device()
+    except RefcollError as error:
+        return told | {"verdict": f"no GPU: {error}"}
+    told["probe"] = probe()
+    alone, others = ([Part(f.__name__, f.__name__) for f in each] for each in (ALONE, OTHERS))
+    found = all_tried([*alone, *others, *jobs(launchers)], until)
+    holds, verdict = judged(found)
+    return told | {"gpu": True, "goal": GOAL, "holds": holds, "verdict": verdict, "found": found}
+
+
+def asked():
+    """The command line's options."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="where to write what was found")
+    says = "what starts {ranks} ranks of one MPI; may be given several times"
+    parser.add_argument("--launcher", action="append", metavar="NAME=COMMAND", help=says)
+    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    """Its status: see above."""
+    given = asked()
+    if given.child:
+        name, *arguments = given.child
+        return child(PARTS[name], name, arguments)
+    commands = given.launcher or [f"mpi={mpirun()} -n {{ranks}}"]
+    told = looked(dict(each.split("=", 1) for each in commands))
+    print(told["verdict"], flush=True)
+    if given.json:
+        given.json.write_text(json.dumps(told, indent=1) + "\n")
+    return NO_GPU if not told["gpu"] else int(not told["holds"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""The conformance kit over device memory of a stand-in, carried by the MPI that is loaded.
+
+Arguments: "all" or "spare" checks; "direct" or "staged"; how eager the stand-in is.
+"""
+
+import sys
+
+from late_stream import LateRuntime
+from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
+from refcoll_cupy.direct import Direct
+from refcoll_cupy.staged import Staged
+from refcoll_cupy.transport import connect
+
+which, mode, eagerness = sys.argv[1:]
+runtime = LateRuntime(devices=64, eagerness=float(eagerness))
+
+
+def transport():
+    end = connect(None, mode, True, None, runtime, {})
+    # Parts so short that most messages have several, the last of them shorter.
+    make = Direct if mode == "direct" else Staged
+    end.way = make(runtime, end.host.comm, 100_000)
+    return end
+
+
+for check in SPARE_CHECKS if which == "spare" else CHECKS:
+    check(transport())
+    print(f"kept: {check.__name__}.", flush=True)

@@ -1,0 +1,251 @@
+"""check.py without a GPU: its arithmetic, its children, its verdict, and those of its parts that
+the stand-in for a device can be asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import check
+import pytest
+
+import checking_right as right
+from checking_bounds import GOAL, below, crossing, held, moved, ring
+from checking_children import Part, all_tried, jobs, tried
+from checking_speed import in_process
+from late_stream import LateRuntime
+from refcoll_cupy.arrays import DeviceArrays
+
+FILE = Path(check.__file__)
+QUICK = {"right": True, "ended": None, "missing": False, "wall_seconds": 1.0}
+CRASHED = {"right": False, "ended": "ended by SIGSEGV", "missing": False, "wall_seconds": 1.0}
+
+
+def on_stand_in(rank):
+    return DeviceArrays(RUNTIME, 0)
+
+
+RUNTIME = LateRuntime()
+
+
+# ---- arithmetic --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_a_rings_bytes_are_those_of_the_closed_forms(ranks):
+    """5 (N-1) S where data is merged where it lies, 7 (N-1) S where it lands first, and
+    2 (N-1) S sent: N ranks, N-1 steps of each phase, S/N bytes a step."""
+    nbytes = 4 * 8 * 1000
+    made, layout = ring(ranks, nbytes)
+    assert moved(made, layout, 4, lands=False) == 5 * (ranks - 1) * nbytes
+    assert moved(made, layout, 4, lands=True) == 7 * (ranks - 1) * nbytes
+    assert crossing(made, layout, 4) == 2 * (ranks - 1) * nbytes
+
+
+def test_a_share_is_the_least_time_over_the_time():
+    found = held({"ranks": 2, "seconds": 0.5}, 4_000, 10_000.0)
+    assert (found["bound_seconds"], found["share"]) == (0.4, 0.8)
+    unknown = held({"ranks": 4, "seconds": 0.5}, 4_000, None)
+    assert (unknown["bound_seconds"], unknown["share"]) == (None, None)
+    assert below([found, unknown]) == []
+    assert below([held({"ranks": 8, "seconds": 1.0}, 4_000, 10_000.0)]) == ["8 ranks 40%"]
+
+
+# ---- children ----------------------------------------------------------------------------
+
+FOUND = 'print(\'found: {"right": true, "rows": 3}\', flush=True); '
+
+
+@pytest.mark.parametrize(
+    ("program", "ended", "missing", "rows"),
+    [
+        (FOUND, None, False, 3),
+        (FOUND + "import os; os.abort()", "ended by SIGABRT", False, 3),
+        ("import os; os.kill(os.getpid(), 11)", "ended by SIGSEGV", False, None),
+        ("import no_such_library", "ended with status 1: ModuleNotFoundError: No module named "
+         "'no_such_library'", True, None),
+        ("import time; time.sleep(60)", "did not end within 0.5 s", False, None),
+        ("pass", "ended with status 0: nothing was said", False, None),
+    ],
+)  # fmt: skip
+def test_how_a_child_ends_is_a_result(program, ended, missing, rows):
+    """It is right only if it has said so and come to its end."""
+    found = tried([sys.executable, "-Sc", program], 0.5 if "sleep" in program else 60)
+    assert found["right"] == (ended is None)
+    assert (found["ended"], found["missing"], found.get("rows")) == (ended, missing, rows)
+    assert 0 < found["wall_seconds"] < 60
+
+
+def test_a_part_runs_in_a_child_of_the_program(tmp_path):
+    """The real one, of a name that does not exist, and one that cannot do without CuPy."""
+    found = tried(Part("", "no_such_part").command({}), 60)
+    assert found["ended"] == "ended with status 1: KeyError: 'no_such_part'"
+
+
+def test_jobs_have_their_launcher_their_way_and_the_ceiling():
+    two, *_ = jobs({"intel": "env A='b c' mpiexec -n {ranks}"}, modes=["direct"])
+    assert (two.title, two.group) == ("intel direct 2", "intel direct")
+    command = two.command({"memory_bytes_per_second": 1.5}, "check.py")
+    assert command[:5] == ["env", "A=b c", "mpiexec", "-n", "2"]
+    assert command[6:10] == ["check.py", "--child", "by_mpi", "direct"]
+    assert json.loads(command[10]) == {"memory_bytes_per_second": 1.5}
+
+
+def tell(*_, **__):
+    pass
+
+
+def test_where_few_ranks_fail_more_are_not_tried():
+    parts = [Part("ceiling", "ceiling"), *jobs({"a": "run", "b": "run"}, modes=["direct"])]
+    calls = []
+
+    def trial(command, limit):
+        calls.append(json.loads(command[-1]) if "by_mpi" in command else None)
+        return {**(CRASHED if len(calls) == 2 else QUICK), "speed": 7}
+
+    found = all_tried(parts, time.monotonic() + 600, tell, trial)
+    assert list(found) == [part.title for part in parts]
+    assert found["a direct 4"]["not_tried"] == found["a direct 8"]["not_tried"]
+    assert found["a direct 8"]["not_tried"] == "a direct 2 has failed"
+    assert calls == [None, *[{**QUICK, "speed": 7}] * 4]  # b's three, and all know the ceiling
+
+
+def test_no_part_gets_more_time_than_is_left():
+    limits = []
+
+    def trial(command, limit):
+        limits.append(limit)
+        return QUICK
+
+    assert all_tried([Part("a", "a")], time.monotonic() + 600, tell, trial)["a"] == QUICK
+    all_tried([Part("a", "a")], time.monotonic() + 30, tell, trial)
+    late = all_tried([Part("a", "a")], time.monotonic() + 1, tell, trial)
+    assert limits[0] == 90
+    assert 20 < limits[1] <= 30
+    assert late["a"]["not_tried"] == "no time was left"
+    assert len(limits) == 2
+
+
+# ---- the verdict -------------------------------------------------------------------------
+
+LEFT_OUT = {"right": False, "ended": None, "missing": False, "not_tried": "mpi direct 2 has failed"}
+NO_TIME = {**LEFT_OUT, "not_tried": "no time was left"}
+ABSENT = {**CRASHED, "missing": True}
+WRONG = {**QUICK, "right": False}
+AWARE = {**QUICK, "cuda_aware": True}
+RINGS = {**QUICK, "ring": [{"ranks": 2, "share": 0.9}, {"ranks": 4, "share": 0.7}]}
+
+
+@pytest.mark.parametrize(
+    ("found", "holds", "verdict"),
+    [
+        ({"race": QUICK, "mpi direct 2": CRASHED, "mpi direct 4": LEFT_OUT}, True, "right"),
+        ({"mpi staged 2": AWARE, "mpi direct 2": CRASHED}, False, "wrong: mpi direct 2"),
+        ({"mpi direct 2": WRONG}, False, "wrong: mpi direct 2"),
+        ({"mpi direct 2": NO_TIME}, False, "wrong: mpi direct 2"),
+        ({"mpi staged 2": CRASHED}, False, "wrong: mpi staged 2"),
+        ({"race": WRONG, "nccl": QUICK}, False, "wrong: race"),
+        ({"nccl": ABSENT, "torch_tensors": QUICK}, True, "right; not there: nccl"),
+        ({"nccl": CRASHED}, False, "wrong: nccl"),
+        ({"race": ABSENT}, False, "wrong: race; not there: race"),
+        ({"in_process": RINGS}, True, f"right; rings below {GOAL:.0%} of their bound: 4 ranks 70%"),
+    ],
+)  # fmt: skip
+def test_its_verdict(found, holds, verdict):
+    assert check.judged(found) == (holds, verdict)
+
+
+def test_without_cupy_it_says_so_and_ends_with_a_status_of_its_own(tmp_path):
+    (tmp_path / "cupy.py").write_text("raise ImportError('not here')")
+    path = f"{tmp_path}:{':'.join(sys.path)}"
+    command = [sys.executable, str(FILE), "--json", str(tmp_path / "found.json")]
+    run = subprocess.run(["env", f"PYTHONPATH={path}", *command], capture_output=True, text=True,
+                         timeout=60, check=False)  # fmt: skip
+    assert run.returncode == check.NO_GPU == 3, run.stderr
+    assert run.stdout.startswith("no GPU: cupy cannot be imported: not here")
+    told = json.loads((tmp_path / "found.json").read_text())
+    assert set(told) == {"format", "versions", "gpu", "holds", "verdict"}
+    assert (told["gpu"], told["holds"]) == (False, None)
+
+
+def test_its_json_is_whole(monkeypatch):
+    """As if there were a device, and all parts ended at once."""
+    parts = []
+    monkeypatch.setattr(check, "device", lambda: {"devices": 1})
+    monkeypatch.setattr(check, "probe", lambda: {"holds": True})
+    monkeypatch.setattr(check, "all_tried", lambda given, until: parts.extend(given) or {
+        part.title: QUICK for part in given})  # fmt: skip
+    told = check.looked({"mpi": "mpirun -n {ranks}"})
+    assert set(told) == {"format", "versions", "gpu", "holds", "verdict", "device", "probe", "goal",
+                         "found"}  # fmt: skip
+    assert (told["holds"], told["verdict"]) == (True, "right")
+    assert {part.name for part in parts} == set(check.PARTS)
+    assert parts[0].name == "ceiling"  # what others are told
+    json.dumps(told)
+
+
+# ---- its parts, on the stand-in ----------------------------------------------------------
+
+
+def test_random_data_on_the_stand_in():
+    found = right.random_data(on_stand_in, size=2, counts=(1, 99), seed=3)
+    assert found == {"seed": 3, "ran": 10, "wrong": [], "right": True}
+
+
+def test_random_data_sees_what_is_wrong(monkeypatch):
+    """An output that nobody has written."""
+    real = right.reduced
+
+    def unwritten(comm, inputs, op):
+        found = real(comm, inputs, op)
+        return found if comm.transport.arrays.name == "numpy" else found * 0 + right.POISON
+
+    monkeypatch.setattr(right, "reduced", unwritten)
+    found = right.random_data(on_stand_in, size=2, counts=(9,))
+    assert not found["right"]
+    assert "sum of 9" in found["wrong"]
+
+
+def test_the_race_is_right_and_its_control_is_caught():
+    found = right.race(on_stand_in, size=2, rounds=3, slow=lambda: None)
+    assert (found["right"], found["wrong"]) == (True, 0)
+    assert found["wrong_without_waiting"] > 0
+
+
+def test_a_race_whose_control_sees_nothing_is_not_right(monkeypatch):
+    monkeypatch.setattr(right, "Careless", right.Slow)
+    found = right.race(on_stand_in, size=2, rounds=1, slow=lambda: None)
+    assert (found["right"], found["wrong"]) == (False, 0)
+
+
+def test_speeds_stand_beside_their_bounds():
+    ceiling = {"memory_bytes_per_second": 1e9}
+    found = in_process(ceiling, on_stand_in, sizes=(8, 4096), vector=4096, ranks=(2,))
+    assert [(each["nbytes"], each["moved"]) for each in found["point_to_point"]] == [
+        (8, 16), (4096, 8192)]  # fmt: skip
+    (ring_found,) = found["ring"]
+    assert (ring_found["moved"], ring_found["bound_seconds"]) == (5 * 4096, 5 * 4096 / 1e9)
+    assert ring_found["share"] == ring_found["bound_seconds"] / ring_found["seconds"]
+
+
+@pytest.mark.parametrize("mode", ["staged", pytest.param("direct", marks=pytest.mark.long)])
+def test_a_job_by_mpi(mode, program):
+    """On one device, so that its bound is known; rank 0 alone tells."""
+    run = program(2, "checking.py", mode)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("found: ") == 1
+    found = json.loads(run.stdout.split("found: ")[1])
+    assert (found["right"], found["raced"], found["wrong"]) == (True, 0, [])
+    assert (found["mode"], found["sharing"], found["cuda_aware"]) == (mode, [[0, 1]], False)
+    assert [each["nbytes"] for each in found["point_to_point"]] == [8, 4096]
+    assert found["ring"]["moved"] == (2 if mode == "staged" else 7) * 4096
+    assert found["ring"]["share"] > 0
+
+
+@pytest.mark.long
+def test_its_longer_parts_run():
+    assert right.conformance(on_stand_in, sizes=(2,))["right"]
+    assert right.algorithms(on_stand_in)["right"]

@@ -1,0 +1,90 @@
+"""What is called of CuPy is there, as it is called: with CuPy installed, and no GPU.
+
+CuPy's arrays are made here over the host's memory, which it knows nothing of.  So this shows
+attributes, names and types, and nothing of what a device would do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refcoll import ArgumentError
+from refcoll.testing.values import DTYPES, dtype_named
+from refcoll_cupy.accepting import accepted
+from refcoll_cupy.arrays import DeviceArrays
+from refcoll_cupy.devices import CupyRuntime
+
+cupy = pytest.importorskip("cupy", reason="cupy is not installed: pip install 'refcoll[cupy]'")
+
+
+@pytest.fixture
+def runtime():
+    return CupyRuntime()
+
+
+def array(count, dtype=np.uint8):
+    octets = np.zeros(max(1, count * np.dtype(dtype).itemsize), np.uint8)
+    memory = cupy.cuda.UnownedMemory(octets.ctypes.data, octets.nbytes, octets, device_id=0)
+    return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0)), octets
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_arrays_have_what_a_communicator_asks_for(name, runtime):
+    dtype = dtype_named(name)
+    mine, octets = array(12, dtype)
+    assert runtime.owns(mine)
+    assert not runtime.owns(octets)
+    assert (mine.dtype, mine.nbytes, mine.size) == (dtype, 12 * dtype.itemsize, 12)
+    assert runtime.address(mine) == octets.ctypes.data
+    assert runtime.device_of(mine) == 0
+    part = mine[3:7].view(np.uint8)
+    assert (part.nbytes, part.dtype) == (4 * dtype.itemsize, np.uint8)
+    assert runtime.address(part) == octets.ctypes.data + 3 * dtype.itemsize
+    assert part.view(dtype).reshape(2, 2).strides == (2 * dtype.itemsize, dtype.itemsize)
+    assert accepted(runtime, mine, "x", 0, True) is mine
+
+
+def test_arrays_of_nothing_too(runtime):
+    mine, _ = array(0, np.float32)
+    assert mine.view(np.uint8).nbytes == 0
+    assert mine[0:0].reshape(0).view(np.float64).size == 0
+    assert accepted(runtime, mine, "x", 0, True) is mine
+
+
+def test_what_is_not_contiguous_is_refused(runtime):
+    mine, _ = array(12)
+    with pytest.raises(ArgumentError, match=r"pass cupy\.ascontiguousarray"):
+        accepted(runtime, mine.reshape(3, 4)[:, ::2], "x", 0, True)
+
+
+def test_host_arrays_are_refused_whatever_they_offer(runtime):
+    with pytest.raises(ArgumentError, match="in host memory"):
+        accepted(runtime, np.zeros(3), "x", 0, True)  # has __dlpack_device__
+
+
+def test_what_is_called_of_cupy_is_there():
+    cuda = cupy.cuda
+    assert issubclass(cuda.MemoryAsync, cuda.BaseMemory)
+    for owner, names in (
+        (cuda.Device, ["use", "__enter__", "__exit__", "pci_bus_id"]),
+        (cuda, ["Device", "Stream", "get_current_stream", "alloc_pinned_memory"]),
+        (cuda.Stream, ["synchronize", "record", "wait_event", "__enter__", "__exit__"]),
+        (cuda.Event, ["synchronize"]),
+        (cuda.MemoryPointer, ["copy_from_device_async", "copy_to_host_async",
+                              "copy_from_host_async"]),
+        (cuda.runtime, ["getDeviceCount", "getDeviceProperties", "CUDARuntimeError"]),
+        (cupy, ["RawKernel", "empty", "from_dlpack", "asarray"]),
+        (cupy.ndarray, ["set", "get"]),
+    ):  # fmt: skip
+        assert [name for name in names if not hasattr(owner, name)] == []
+
+
+def test_without_a_device_it_says_so(runtime):
+    try:
+        found = runtime.devices()
+    except ArgumentError as error:
+        assert "there is no CUDA device" in str(error)  # noqa: PT017
+    else:
+        assert found > 0
+        DeviceArrays(runtime, 0)

@@ -1,0 +1,210 @@
+"""Which work waits for which, within a process: each synchronisation, and what is wrong without.
+
+The stand-in for the device works as late as it may; ranks' streams are their own.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from late_stream import LateArray, LateRuntime, LateStream
+from refcoll import spawn
+from refcoll.transport import Incoming, Outgoing
+from refcoll_cupy.arrays import DeviceArrays
+
+
+def on(runtime, kind=DeviceArrays):
+    """What makes each rank's arrays; several ranks may share a device."""
+    return lambda rank: kind(runtime, rank % runtime.devices())
+
+
+def test_a_call_follows_what_its_caller_has_queued_and_is_over_when_it_returns():
+    runtime = LateRuntime()
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+        total = comm.all_reduce(x)
+        return runtime.peek(total)
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 3).all()
+
+
+class DoesNotFollow(DeviceArrays):
+    """Its stream waits for no other before a call."""
+
+    def ordered(self, function):
+        def run():
+            with self.stream:
+                result = function()
+                self.stream.synchronize()
+                return result
+
+        return run
+
+
+class DoesNotEnd(DeviceArrays):
+    """A call returns though what it has queued is not done."""
+
+    def ordered(self, function):
+        inner = super().ordered(function)
+
+        def run():
+            self.stream.synchronize, kept = (lambda: None), self.stream.synchronize
+            try:
+                return inner()
+            finally:
+                self.stream.synchronize = kept
+
+        return run
+
+
+class IsNotSentInOrder(DeviceArrays):
+    """What arrives is read before what was queued to write it is done, or written while read."""
+
+    def after(self, moment):
+        pass
+
+
+@pytest.mark.parametrize("broken", [DoesNotFollow, DoesNotEnd])
+def test_without_that_it_is_wrong(broken):
+    runtime = LateRuntime()
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+        return runtime.peek(comm.all_reduce(x))
+
+    assert any((found != 3).any() for found in spawn(2, run, arrays=on(runtime, broken)))
+
+
+def one_way(comm, runtime, writes_again):
+    """Rank 0 sends, and may then write what it has sent; rank 1 receives.  What rank 1 finds,
+    at once, or after rank 0 has written as soon as it could."""
+    end, arrays, found = comm.transport, comm.transport.arrays, None
+    with runtime.stream() as stream:
+        if comm.rank == 0:
+            view = arrays.from_host(np.full(100, 7, np.uint8))
+            exchange = end.prepare([Outgoing(view, 1)], [], 1)
+        else:
+            saved = arrays.scratch(100)
+            exchange = end.prepare([], [Incoming(100, 0)], 1)
+        exchange.start()
+        if comm.rank == 1:
+            arrays.copy(saved, exchange.wait(0, 30))
+        exchange.release(30)
+        if comm.rank == 0 and writes_again:
+            arrays.copy(view, arrays.from_host(np.full(100, 9, np.uint8)))
+            stream.synchronize()
+        if writes_again:
+            comm.agreement.require({}, None, 30)
+        if comm.rank == 1:
+            found = arrays.to_host(saved)
+        comm.agreement.require({}, None, 30)
+    return found
+
+
+@pytest.mark.parametrize(("broken", "writes_again"), [(0, True), (1, False)])
+def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
+    """Rank 1's for what is sent, and rank 0's, before it writes again, for what is read."""
+    runtime = LateRuntime()
+
+    def arrays(rank):
+        return (IsNotSentInOrder if rank == broken else DeviceArrays)(runtime, 0)
+
+    run = [lambda comm: one_way(comm, runtime, writes_again)]
+    assert (spawn(2, *run, arrays=on(runtime))[1] == 7).all()
+    assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
+
+
+def test_a_result_waits_for_what_its_memory_was_used_for_before():
+    """A pool gives memory again whose last use is still queued on the caller's stream."""
+    runtime = LateRuntime()
+    arrays = DeviceArrays(runtime, 0)
+    old = runtime.from_host(np.zeros(8))
+    runtime.current().synchronize()
+
+    def call():
+        made = arrays.empty(8, np.dtype(float))
+        runtime.copy(made, twos)
+        return made
+
+    twos = LateArray(np.full(8, 2.0))
+    run = arrays.ordered(call)  # and before it runs, in the background, the caller goes on:
+    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
+    runtime.empty = lambda nbytes: old.view(np.uint8)
+    result = run()
+    runtime.current().synchronize()
+    assert (runtime.peek(result) == 2).all()
+
+
+def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
+    """On the rank's device, which is not the one that a new thread begins with."""
+    runtime = LateRuntime(devices=2)
+
+    def run(comm):
+        with runtime.stream():
+            x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+            handle = comm.all_reduce(x, async_op=True)
+        total = handle.wait()
+        plan = comm.plan("all_reduce", x, out=x)
+        with runtime.stream() as other:
+            runtime.copy(x, comm.transport.arrays.from_host(np.full(5, 10.0)))
+            started = plan.start()
+            assert isinstance(other, LateStream)
+        return runtime.peek(total), runtime.peek(started.wait())
+
+    for first, second in spawn(2, run, arrays=on(runtime)):
+        assert (first == 3).all()
+        assert (second == 20).all()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_another_librarys_array_is_taken_in_the_thread_that_hands_it_over(background):
+    """That library orders it behind the thread's own stream: DLPack asks it to."""
+    runtime = LateRuntime()
+    threads = []
+
+    class Foreign:
+        def __init__(self, values):
+            self.values = values
+
+        @property
+        def __cuda_array_interface__(self):
+            threads.append(threading.current_thread().name)
+            runtime.copy(LateArray(self.values), LateArray(np.ones(4)))
+            return {"shape": (4,), "typestr": "<f8", "version": 3,
+                    "data": (self.values.ctypes.data, False)}  # fmt: skip
+
+    def run(comm):
+        comm.submit(comm.barrier).wait()  # from now on there is another thread
+        with runtime.stream():
+            x = Foreign(np.zeros(4))
+            total = comm.all_reduce(x, async_op=background)
+        return runtime.peek(total.wait() if background else total)
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 2).all()
+    assert threads
+    assert "refcoll" not in threads
+
+
+def test_results_are_of_the_callers_stream_also_within_what_was_submitted():
+    """Whoever keeps them goes on with them there; a pool may give their memory again to it."""
+    runtime = LateRuntime()
+    streams, empty = [], runtime.empty
+
+    def noted(nbytes):
+        streams.append(runtime.current())
+        return empty(nbytes)
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.ones(7))
+        with runtime.stream() as mine:
+            runtime.empty = noted
+            comm.submit(lambda: comm.all_reduce(x)).wait()
+        return mine in streams
+
+    assert spawn(1, run, arrays=on(runtime)) == [True]

@@ -1,0 +1,59 @@
+"""Which arrays of a caller's are taken, and what is said of the others.
+
+All this is found out before anything is handed to MPI, for which a wrong pointer is a crash.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from refcoll.transport import ArgumentError
+from refcoll_cupy.runtime import Device, Runtime
+
+
+def accepted(
+    runtime: Runtime, value: Any, name: str, device: int, across_processes: bool
+) -> Device:
+    """The caller's argument ``name`` as an array of the runtime's.
+
+    Raises ArgumentError for what is not on ``device``, not contiguous, of a dtype without
+    kernels, read-only though it is "out", or, if it is to go ``across_processes``, from a
+    stream-ordered pool.
+    """
+    array = value if runtime.owns(value) else runtime.shared(value)
+    if array is None:
+        raise ArgumentError(
+            f"{name} is a {_title(value)} in host memory, or nothing that a device can read; "
+            f"make it a {runtime.name} array, or use a communicator over host memory"
+        )
+    if name == "out" and _read_only(value):
+        raise ArgumentError("out is read-only; pass an array that may be written")
+    lies = runtime.device_of(array)
+    if lies != device:
+        raise ArgumentError(
+            f"{name} lies on device {lies}, but this rank's communicator is on device {device}: "
+            "copy it there"
+        )
+    if not array.flags.c_contiguous:
+        raise ArgumentError(
+            f"{name} with strides {array.strides} is not contiguous, and messages between "
+            f"devices are: pass {runtime.name}.ascontiguousarray({name})"
+        )
+    runtime.require(array.dtype)
+    if across_processes and runtime.from_ordered_pool(array):
+        raise ArgumentError(
+            f"{name} comes from a stream-ordered pool (malloc_async), which other processes "
+            "cannot reach: use cupy.cuda.MemoryPool, or mode='staged'"
+        )
+    return array
+
+
+def _title(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _read_only(value: Any) -> bool:
+    try:
+        return bool(value.__cuda_array_interface__["data"][1])
+    except Exception:  # what does not offer it, or not for this dtype, says nothing
+        return False

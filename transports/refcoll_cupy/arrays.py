@@ -1,0 +1,176 @@
+"""Device arrays as a communicator works on them: refcoll's seam, over a runtime.
+
+Everything that a communicator queues goes to one stream of its own.
+
+    caller's stream   ... x written . . . . . . . . . . . . more of the caller's kernels
+                               \\ (event)
+    its own stream              copies, merges, messages ... | synchronised: wait() returns
+
+So a collective follows what the caller had queued when he called, overlaps with what he
+queues later, and is over, for every stream, when ``wait()`` or the call returns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from refcoll.transport import Array, Arrays, Merge, Operator, is_builtin
+from refcoll_cupy.accepting import accepted
+from refcoll_cupy.runtime import Event, Runtime, Stream
+
+T = TypeVar("T")
+
+
+class DeviceArrays(Arrays):
+    """Those of one rank, on one device."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        device: int,
+        stream: Stream | None = None,
+        across_processes: bool = False,
+    ) -> None:
+        """``stream`` is what the caller queues on; by default what is current when he calls.
+
+        ``across_processes`` refuses arrays that other processes cannot reach.
+        """
+        self.runtime, self.device, self.across_processes = runtime, device, across_processes
+        self.name = runtime.name
+        self._callers_own = stream
+        self._thread = threading.local()
+        with runtime.on(device):
+            self.stream = runtime.stream()
+
+    # ---- order ----------------------------------------------------------------------------
+
+    def ordered(self, function: Callable[[], T]) -> Callable[[], T]:
+        """The function on this communicator's stream, behind what the caller has queued."""
+        caller = self._caller()
+        with self.runtime.on(self.device):
+            called = caller.record()
+
+        def run() -> T:
+            before, self._thread.caller = getattr(self._thread, "caller", None), caller
+            try:
+                with self.runtime.on(self.device), self.stream:
+                    self.stream.wait_event(called)
+                    result = function()
+                    self.stream.synchronize()
+                    return result
+            finally:
+                self._thread.caller = before
+
+        return run
+
+    def _caller(self) -> Stream:
+        """The stream of whoever has called, also from within a function that was submitted."""
+        above: Stream | None = getattr(self._thread, "caller", None)
+        if above is not None:
+            return above
+        if self._callers_own is not None:
+            return self._callers_own
+        with self.runtime.on(self.device):
+            return self.runtime.current()
+
+    def mark(self) -> Event:
+        """See Arrays."""
+        return self.runtime.current().record()
+
+    def after(self, moment: Event) -> None:
+        """See Arrays."""
+        self.runtime.current().wait_event(moment)
+
+    def attach(self) -> None:
+        """See Arrays: its device is the thread's current one."""
+        self.runtime.use(self.device)
+
+    # ---- arrays ---------------------------------------------------------------------------
+
+    def owns(self, value: object) -> bool:
+        """See Arrays."""
+        return self.runtime.owns(value)
+
+    def taken(self, value: Any, name: str) -> Array:
+        """See Arrays, and ``accepting``."""
+        found: Array = accepted(self.runtime, value, name, self.device, self.across_processes)
+        return found
+
+    def require(self, dtype: np.dtype[Any]) -> None:
+        """See Arrays."""
+        self.runtime.require(dtype)
+
+    def writable(self, array: Array) -> bool:
+        """See Arrays.  What is not was refused when it was taken."""
+        return True
+
+    def same(self, one: Array, other: Array) -> bool:
+        """See Arrays."""
+        like = one.shape == other.shape and one.dtype == other.dtype
+        return bool(like and self.runtime.address(one) == self.runtime.address(other))
+
+    def overlap(self, one: Array, other: Array) -> bool:
+        """See Arrays.  All are contiguous."""
+        first, second = self.runtime.address(one), self.runtime.address(other)
+        some = one.nbytes > 0 and other.nbytes > 0
+        return some and first < second + other.nbytes and second < first + one.nbytes
+
+    def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
+        """See Arrays.  Of the caller's stream, whose it will be: a pool may give it again, when
+        it is freed, to what that stream does next; and may have had it from what it did last."""
+        caller = self._caller()
+        with self.runtime.on(self.device), caller:
+            made: Array = self.runtime.empty(count * dtype.itemsize).view(dtype)
+            had = caller.record()
+        self.runtime.current().wait_event(had)
+        return made
+
+    def scratch(self, nbytes: int) -> Array:
+        """See Arrays."""
+        with self.runtime.on(self.device):
+            made: Array = self.runtime.empty(nbytes)
+        return made
+
+    def lent(self, view: Array) -> Array:
+        """See Arrays.  Of another device: a copy, which kernels of this one can read."""
+        if self.runtime.device_of(view) == self.device:
+            return view
+        copied = self.scratch(view.nbytes).view(view.dtype)
+        self.copy(copied, view)
+        return copied
+
+    # ---- work -----------------------------------------------------------------------------
+
+    def copy(self, to: Array, source: Array) -> object:
+        """See Arrays."""
+        return self.runtime.copy(to, source)
+
+    def merge(self, op: Operator, dtype: np.dtype[Any]) -> Merge:
+        """A kernel for a built-in operator; a user's own function is given device arrays."""
+        return self.runtime.merging(op.name, dtype) if is_builtin(op) else op.merge
+
+    def finish(self, op: Operator, values: Array, size: int) -> None:
+        """See Arrays."""
+        finish = self.runtime.finishing(op.name, values.dtype) if is_builtin(op) else op.last
+        if finish is not None:
+            finish(values, size)
+
+    def from_host(self, values: Array) -> Array:
+        """See Arrays."""
+        with self.runtime.on(self.device):
+            made: Array = self.runtime.from_host(values)
+        return made
+
+    def to_host(self, array: Array) -> Array:
+        """See Arrays."""
+        with self.runtime.on(self.device):
+            values: Array = self.runtime.to_host(array)
+        return values
+
+    def again(self) -> DeviceArrays:
+        """The same for another communicator, with a stream of its own."""
+        return DeviceArrays(self.runtime, self.device, self._callers_own, self.across_processes)

@@ -1,0 +1,173 @@
+"""Messages through pinned host memory, for an MPI that knows nothing of devices.
+
+    device --copy--> pinned --MPI--> pinned --copy--> device
+
+Two parts of each lane are under way at a time, so that the copy of one overlaps with the
+message of the other.  MPI is given host memory only, and nothing here reads or writes device
+memory but by copies of the device's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from itertools import chain
+
+from refcoll.transport import Incoming, Outgoing
+from refcoll_cupy.direct import _never
+from refcoll_cupy.pinned import LARGEST, Piece, Pool
+from refcoll_cupy.runtime import Event, Runtime, Stream
+from refcoll_cupy.ways import Part, parts
+from refcoll_mpi.driver import MPI
+from refcoll_mpi.messages import Irecv, Isend
+
+AT_ONCE = 2
+"""Parts of a lane under way."""
+
+
+class Staged:
+    """Messages are copied to the host, sent, and copied to the device."""
+
+    name = "staged"
+
+    def __init__(self, runtime: Runtime, comm: MPI.Intracomm, most: int = LARGEST) -> None:
+        """``most`` bytes go in one part, at most LARGEST."""
+        self.runtime, self.comm, self.most = runtime, comm, most
+        self.pool = Pool(runtime)
+        self.copies = runtime.stream()
+        """On which parts are copied to the host, beside what is queued meanwhile."""
+
+    def order(self) -> None:
+        """Copies to the host follow what is queued.  Those to the device are queued behind it."""
+        self.copies.wait_event(self.runtime.current().record())
+
+    def outlet(self, to: int, messages: Sequence[Part], tag: int) -> Outlet:
+        """See Way."""
+        return Outlet(self, to, self._cut(messages), tag)
+
+    def inlet(self, source: int, messages: Sequence[Part], tag: int) -> Inlet:
+        """See Way."""
+        return Inlet(self, source, self._cut(messages), tag)
+
+    def _cut(self, messages: Sequence[Part]) -> list[Part]:
+        cut = (parts(each.message, each.view, self.most) for each in messages)
+        return list(chain.from_iterable(cut))
+
+
+class Outlet:
+    """Parts to one rank."""
+
+    def __init__(self, way: Staged, to: int, cut: Sequence[Part], tag: int) -> None:
+        self._way, self._to, self._parts, self._tag = way, to, cut, tag
+        self._longest, self._next = _longest(cut), len(cut)
+        self._copied: deque[tuple[Event, Piece, int]] = deque()
+        """Copies that are queued: the moment of their end, where to, and bytes."""
+        self._sent: deque[tuple[Isend, Piece]] = deque()
+
+    def start(self) -> None:
+        """See Lane.  Copies are queued; ``progress`` sends."""
+        self._next = 0
+        for _ in self._parts[:AT_ONCE]:
+            self._copy(self._way.pool.take(self._longest))
+
+    def progress(self) -> None:
+        """See Lane.  It waits for copies of its own, which nobody else holds up."""
+        self._send()
+        while self._sent and self._sent[0][0].done():
+            _, piece = self._sent.popleft()
+            if self._next < len(self._parts):
+                self._copy(piece)
+                self._send()
+            else:
+                self._way.pool.give_back(piece)
+
+    def done(self, message: int | None = None) -> bool:
+        """See Lane."""
+        return not self._sent and not self._copied and self._next == len(self._parts)
+
+    def abandon(self) -> None:
+        """See Lane: what is sent is read, and nothing lands."""
+
+    def _copy(self, piece: Piece) -> None:
+        """Queue the next part's copy to the host."""
+        view = self._parts[self._next].view
+        self._next += 1
+        with self._way.copies as stream:  # behind what may still read the piece: see ``order``
+            self._way.runtime.download(piece.octets[: view.nbytes], view)
+            self._copied.append((stream.record(), piece, view.nbytes))
+
+    def _send(self) -> None:
+        """What is copied; and what is queued, as soon as that is over."""
+        while self._copied:
+            copied, piece, nbytes = self._copied.popleft()
+            copied.synchronize()
+            message = Outgoing(piece.octets[:nbytes], self._to)
+            isend = Isend(self._way.comm, message, self._tag, _never)
+            isend.start()
+            self._sent.append((isend, piece))
+
+
+class Inlet:
+    """Parts from one rank."""
+
+    def __init__(self, way: Staged, source: int, cut: Sequence[Part], tag: int) -> None:
+        self._way, self._source, self._parts, self._tag = way, source, cut, tag
+        self._whole = Counter(part.message for part in cut)
+        self._landed: Counter[int] = Counter()
+        """Parts that have come, by message."""
+        self._bytes: Counter[int] = Counter()
+        self._longest, self._next = _longest(cut), len(cut)
+        self._awaited: deque[tuple[Irecv, Piece, Part]] = deque()
+
+    def start(self) -> None:
+        """See Lane."""
+        self._next = 0
+        self._landed.clear()
+        self._bytes.clear()
+        for _ in self._parts[:AT_ONCE]:
+            self._await(self._way.pool.take(self._longest))
+
+    def progress(self) -> None:
+        """See Lane.  Copies to the device are queued on the caller's stream."""
+        while self._awaited and self._awaited[0][0].done():
+            irecv, piece, part = self._awaited.popleft()
+            self._way.runtime.upload(part.view, piece.octets[: part.view.nbytes])
+            piece.read = self._stream().record()
+            self._landed[part.message] += 1
+            self._bytes[part.message] += irecv.received
+            if self._next < len(self._parts):
+                self._await(piece)
+            else:
+                self._way.pool.give_back(piece)
+
+    def done(self, message: int | None = None) -> bool:
+        """See Lane."""
+        if message is None:
+            return not self._awaited and self._next == len(self._parts)
+        return self._landed[message] == self._whole[message]
+
+    def received(self, message: int) -> int:
+        """See Inlet."""
+        return self._bytes[message]
+
+    def abandon(self) -> None:
+        """See Lane."""
+        for irecv, _, _ in self._awaited:
+            irecv.cancel()
+
+    def _stream(self) -> Stream:
+        return self._way.runtime.current()
+
+    def _await(self, piece: Piece) -> None:
+        """Receive the next part, once the device has read what lies where it lands."""
+        part = self._parts[self._next]
+        self._next += 1
+        message = Incoming(part.view.nbytes, self._source, piece.free()[: part.view.nbytes])
+        irecv = Irecv(self._way.comm, message, self._tag, _never)
+        irecv.start()
+        self._awaited.append((irecv, piece, part))
+
+
+def _longest(cut: Sequence[Part]) -> int:
+    """Bytes that a piece of pinned memory must have room for: any of the parts may go there."""
+    return max(int(part.view.nbytes) for part in cut)

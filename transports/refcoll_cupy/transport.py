@@ -1,0 +1,169 @@
+"""refcoll's transport contract over device memory: MPI carries it, a runtime drives the device.
+
+Handshakes, and all that is told of failures, go over ``refcoll_mpi`` in host memory; only
+what is on a device goes this package's ways.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from weakref import WeakSet
+
+from refcoll.transport import (
+    ArgumentError,
+    Bytes,
+    Exchange,
+    Incoming,
+    Outgoing,
+    RefcollError,
+    Transport,
+)
+from refcoll_cupy import exchange, modes, placing
+from refcoll_cupy.arrays import DeviceArrays
+from refcoll_cupy.direct import Direct
+from refcoll_cupy.runtime import Runtime, Stream
+from refcoll_cupy.staged import Staged
+from refcoll_cupy.ways import Way
+from refcoll_mpi import MPITransport
+from refcoll_mpi import connect as connect_host
+from refcoll_mpi.driver import MPI
+
+HANDSHAKE = 0
+"""The channel whose messages lie in host memory."""
+SEGMENT_BYTES = 64 << 20
+"""Longer messages come in parts of this size, so that merging one overlaps with the next.  Not
+measured."""
+
+
+def connect(
+    comm: MPI.Intracomm | None,
+    mode: str,
+    cuda_aware: bool,
+    stream: Stream | None,
+    runtime: Runtime | None,
+    unknown: Mapping[str, object],
+) -> CupyTransport:
+    """This process's end of ``comm``.  Collective over it.
+
+    ``mode`` is "auto", "direct" or "staged" (see ``modes``), ``stream`` what the caller queues
+    on, by default what is current when he calls; ``runtime`` is CuPy's unless it is given.  The
+    rank's device becomes the thread's current one.
+    Raises ArgumentError on every rank where one of them has no device, or has an option wrong
+    or ``unknown``; warns where ranks share a device.
+    """
+    host = connect_host(comm)
+    made, wrong = None, ""
+    try:
+        if unknown:
+            names = ", ".join(unknown)
+            raise ArgumentError(
+                f"{names} is no option: there are comm, mode, cuda_aware and stream"
+            )
+        made = _made(host, mode, cuda_aware, stream, runtime or _cupy())
+    except RefcollError as error:
+        wrong = str(error)
+    heard = host.comm.allgather((wrong, made and made.mode.name))
+    try:
+        _require_same(heard)
+    except ArgumentError:
+        host.close()
+        raise
+    assert made is not None
+    made.arrays.attach()
+    _warn_of_sharing(made)
+    return made
+
+
+def _cupy() -> Runtime:
+    from refcoll_cupy.devices import CupyRuntime
+
+    return CupyRuntime()
+
+
+def _made(
+    host: MPITransport, mode: str, cuda_aware: bool, stream: Stream | None, runtime: Runtime
+) -> CupyTransport:
+    found = modes.chosen(mode, cuda_aware, modes.answers(host.comm))
+    device = placing.device_for(runtime, host.rank, host.nodes)
+    arrays = DeviceArrays(runtime, device, stream, across_processes=found.name == "direct")
+    return CupyTransport(host, arrays, found)
+
+
+def _require_same(heard: Sequence[tuple[str, str | None]]) -> None:
+    wrong = {f"on rank {rank}": each for rank, (each, _) in enumerate(heard) if each}
+    if len(wrong) == len(heard) > 1 and len(set(wrong.values())) == 1:
+        wrong = {"on every rank": heard[0][0]}
+    if wrong:
+        told = "; ".join(f"{where}: {each}" for where, each in wrong.items())
+        raise ArgumentError(f"transport='cupy' {told}")
+    found = [name for _, name in heard]
+    if len(set(found)) > 1:
+        raise ArgumentError(
+            f"transport='cupy' would go by ways {found}, by rank: give all ranks the same mode"
+        )
+
+
+def _warn_of_sharing(made: CupyTransport) -> None:
+    arrays = made.arrays
+    made.sharing = placing.sharing(made.host.comm, arrays.runtime.identity(arrays.device))
+    if made.sharing and made.rank == made.sharing[0][0]:
+        warnings.warn(placing.told(made.sharing), RuntimeWarning, stacklevel=4)
+
+
+class CupyTransport(Transport):
+    """One process's end, on one device."""
+
+    name = "cupy"
+    arrays: DeviceArrays
+
+    def __init__(self, host: MPITransport, arrays: DeviceArrays, mode: modes.Mode) -> None:
+        """``host`` is of the same ranks, and this transport's from now on."""
+        self.host, self.arrays, self.mode = host, arrays, mode
+        self.rank, self.size, self.nodes = host.rank, host.size, host.nodes
+        self.threads = host.threads
+        self.under_way: WeakSet[exchange.Exchange] = WeakSet()
+        """Exchanges that have been started and not yet released."""
+        self.sharing: list[list[int]] = []
+        """Ranks that have a device between them, in groups."""
+        make = Direct if mode.name == "direct" else Staged
+        with arrays.runtime.on(arrays.device):
+            self.way: Way = make(arrays.runtime, host.comm)
+
+    @property
+    def doing(self) -> Callable[[], str]:
+        return self.host.doing
+
+    @doing.setter
+    def doing(self, said: Callable[[], str]) -> None:
+        self.host.doing = said
+
+    def prepare(
+        self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int
+    ) -> Exchange:
+        if channel == HANDSHAKE:
+            return self.host.prepare(sends, receives, channel)
+        return exchange.Exchange(self, sends, receives, channel % self.host.tags)
+
+    def segment_bytes(self, peer: int) -> int | None:
+        return SEGMENT_BYTES
+
+    def empty(self, nbytes: int) -> Bytes:
+        return self.arrays.scratch(nbytes)
+
+    def subgroup(self, ranks: Sequence[int], channel: int) -> CupyTransport:
+        host = self.host.subgroup(ranks, channel)
+        return CupyTransport(host, self.arrays.again(), self.mode)
+
+    def unclaimed(self, channel: int) -> int:
+        return self.host.unclaimed(channel)
+
+    def abort(self, reason: str, culprit: int | None = None) -> None:
+        self.host.abort(reason, culprit)
+
+    def forgive(self) -> None:
+        """See MPITransport."""
+        self.host.forgive()
+
+    def close(self) -> None:
+        self.host.close()
