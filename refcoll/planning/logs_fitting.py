@@ -127,7 +127,8 @@ def _planned(sample: Sample, algorithm: str, rails: int) -> Counts:
 def _asked(machine: Machine, sample: Sample, algorithm: str) -> float:
     found = by_default(machine, sample.collective, algorithm)
     if found is None:
-        raise ArgumentError(f"algorithm={algorithm!r} does not run on {machine.ranks} ranks")
+        said = f"algorithm={algorithm!r} on {machine.ranks} ranks is not known to the planner"
+        raise ArgumentError(f"{said}; say another, or see `refcoll plan`")
     return found.clock.seconds(sample.nbytes)
 
 
