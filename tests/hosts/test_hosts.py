@@ -194,7 +194,12 @@ def test_nothing_is_left_of_a_tool_that_is_killed(how, built):
     built(2, 2)  # skips where there are no hosts
     script = "readlink /proc/self/ns/net; sleep 1000"
     command = [sys.executable, "-m", "refcoll.testing.hosts", "2x2", "--", "sh", "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as killed:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's `&` ignores it
+    ) as killed:
         made = {killed.stdout.readline().decode().strip() for _ in range(4)}
         assert len(made) == 2  # one a host
         assert len(inside(made)) >= 4
