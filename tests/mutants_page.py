@@ -30,7 +30,13 @@ def page(found):
     """The whole of it, from the score."""
     names = [check.name for check in SIMPLE_CHECKS]
     return "\n".join(
-        [HEAD.format(total=found.total), *_by_class(found, names), "", *_all(found, names), ""]
+        [
+            HEAD.format(total=found.total),
+            *_by_class(found, names),
+            "",
+            *_one_by_one(found, names),
+            "",
+        ]
     )
 
 
@@ -50,11 +56,16 @@ def _counts(title, rows, names):
     return f"| {title} | {' | '.join(map(str, cells))} |"
 
 
-def _all(found, names):
+def _one_by_one(found, names):
     yield "## One by one\n"
     yield "`x`: found.  N and count: with how many ranks, and at which counts, the fault shows.\n"
     yield f"| mutant | what goes wrong | collective | N | count | oracle | {' | '.join(names)} |"
     yield "|---|---|---|---:|---|" + ":-:|" * (len(names) + 1)
+    yield from rows(found, names)
+
+
+def rows(found, names):
+    """A line for each mutant: what it is, whether the oracle finds it, and the checks of ``names``."""
     for mutant, row in zip(MUTANTS, found.rows, strict=True):
         at = mutant.shows_at
         cells = [row.found, *(row.simple[name] for name in names)]

@@ -24,7 +24,10 @@ def test_the_truth_itself():
     assert truth(2, 4, "interleaved") == ((0, 2, 4, 6), (1, 3, 5, 7))
 
 
-@pytest.mark.parametrize(("hosts", "per_host", "placement"), SHAPES)
+@pytest.mark.parametrize(
+    ("hosts", "per_host", "placement"),
+    [*SHAPES[:2], *(pytest.param(*each, marks=pytest.mark.long) for each in SHAPES[2:])],
+)
 def test_nodes_are_found_as_they_are(hosts, per_host, placement, built, program):
     there = built(hosts, per_host)
     seen = program(there, "places.py", placement=placement)
@@ -92,7 +95,10 @@ def test_the_claims_are_the_closed_forms():
         assert claimed("hierarchical_leaders", nodes) == ([whole] * 2,) * 2
 
 
-@pytest.mark.parametrize(("hosts", "per_host", "placement"), SHAPES[2:])
+@pytest.mark.parametrize(
+    ("hosts", "per_host", "placement"),
+    [*(pytest.param(*each, marks=pytest.mark.long) for each in SHAPES[2:4]), SHAPES[4]],
+)
 def test_the_links_carry_what_is_claimed(hosts, per_host, placement, built, program):
     """Run with -rP, it says how much more than claimed."""
     there = built(hosts, per_host, RATE)

@@ -27,8 +27,7 @@ from refcoll import (
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES
 from refcoll.schedule import ScheduleError
-from samples import ROOTED
-from samples import defined as defined_for
+from samples import ROOTED, through
 
 INTEGERS = ["int8", "uint8", "int16", "uint32", "int64", "uint64"]
 FLOATS = [
@@ -280,7 +279,7 @@ def test_nan_infinity_and_minus_zero_arrive_on_every_rank(each):
         assert np.signbit(result[3])
 
 
-@pytest.mark.parametrize(("each", "size"), defined_for([1, 2, 3, 6, 8], algorithms("all_reduce")))
+@through([1, 2, 3, 6, 8], algorithms("all_reduce"))
 def test_avg_divides_the_exact_sum_once(each, size):
     """Sums of whole numbers are exact; IEEE division then rounds correctly, once."""
     x = np.random.default_rng(size).integers(-1000, 1000, (size, 13))
@@ -338,7 +337,7 @@ def joined(left, right):
     return (left << 4 * digits(right)) + right
 
 
-@pytest.mark.parametrize(("each", "size"), defined_for([1, 2, 3, 4, 6, 8], IN_ORDER))
+@through([1, 2, 3, 4, 6, 8], IN_ORDER)
 def test_matrices_and_strings_are_joined_in_rank_order(each, size):
     made = program(each.collective, each.name, size, segments=2, radix=3, shards=2)
     random = np.random.default_rng(size)
@@ -358,7 +357,7 @@ def test_matrices_and_strings_are_joined_in_rank_order(each, size):
             assert left.reshape(-1).tolist() == unpacked
 
 
-@pytest.mark.parametrize(("each", "size"), defined_for([1, 2, 3, 5, 8, 9], IN_ORDER))
+@through([1, 2, 3, 5, 8, 9], IN_ORDER)
 def test_the_leftmost_is_the_first_and_the_rightmost_the_last(each, size):
     x = [np.full(7, rank) for rank in range(size)]
     made = program(each.collective, each.name, size)

@@ -12,8 +12,10 @@ import pytest
     "collective",
     [
         "all_reduce",
-        "broadcast",
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("reduce_scatter", "all_gather")),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("broadcast", "reduce_scatter", "all_gather")
+        ),
     ],
 )
 def test_every_collective_beside_the_librarys(collective, mpirun, refcoll_script, tmp_path):
