@@ -50,6 +50,17 @@ def test_14_gb_on_8_gpus(plan):
     assert "Fastest by size, without switches that add\n" in out
 
 
+def test_the_models_error_stands_beside_the_prediction(plan, run_refcoll):
+    """In the words of `refcoll validate`, for vectors of that size."""
+    rows = run_refcoll("validate")[1]
+    for size, sizes in (("64MiB", "64 MiB to 1 GiB"), ("1GiB", "1 GiB and more")):
+        found = re.search(rf"all-reduce, {sizes} +(\d+) +(\S+) +\S+ +(\S+)", rows)
+        count, median, worst = found.groups()
+        said = f"error on {count} published figures of all-reduce, {sizes}: median {median}, "
+        assert f"{said}worst {worst};" in plan("-s", size, "-a", "ring")[1]
+    assert "error unknown: no published times of broadcast" in plan("broadcast", "-s", "1MB")[1]
+
+
 def test_one_rail_and_eight(plan):
     one = plan("-s", "14GB", "-n", "8", "--nodes", "8", "--rails", "1", "-a", "ring")[1]
     assert "that is 490 ms at 50 GB/s, the wire's rate" in one
