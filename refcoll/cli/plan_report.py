@@ -124,6 +124,10 @@ def content(made: Planned) -> dict[str, Any]:
         "machine": {
             **{key: getattr(machine, key) for key in shape}, "sources": dict(machine.sources),
         },
+        "published_error": made.known and {
+            "count": len(made.known.rows), "median": made.known.median,
+            "worst": made.known.worst.error,
+        },
         "predictions": [_told(each, made.played) for each in made.shown],
         "fastest": [asdict(each) for each in made.fastest],
         "fastest_alone": [asdict(each) for each in made.fastest_alone],

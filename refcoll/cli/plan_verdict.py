@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from refcoll.benchmarking import BUS_FACTORS
 from refcoll.cli.units import said_bytes
@@ -12,6 +13,7 @@ from refcoll.planning.breakeven import Span
 from refcoll.planning.known_error import error_of_collective
 from refcoll.planning.machine import NETWORK, NODE, Machine, counted
 from refcoll.planning.predicting import Prediction
+from refcoll.planning.validation import Group
 from refcoll.planning.validation_collectives import size_class
 from refcoll.registry import find
 from refcoll.words import said_seconds
@@ -33,6 +35,11 @@ class Planned:
     """Where no switch adds."""
     played: Mapping[str, float]
     """Seconds that schedules take under the clock, by algorithm."""
+
+    @cached_property
+    def known(self) -> Group | None:
+        """The model's error on what others have measured at such sizes."""
+        return error_of_collective(self.collective, size_class(self.nbytes))
 
     @property
     def models(self) -> list[Prediction]:
@@ -82,8 +89,6 @@ def _floor(made: Planned) -> Iterator[str]:
 
 
 def _error(made: Planned) -> str:
-    """Of the model, on what others have measured at such sizes."""
-    known = error_of_collective(made.collective, size_class(made.nbytes))
-    if known is None:
+    if made.known is None:
         return f"  error unknown: no published times of {made.collective} are compared"
-    return f"  {said_group(known)}"
+    return f"  {said_group(made.known)}"

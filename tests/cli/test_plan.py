@@ -11,7 +11,10 @@ import pytest
 from refcoll.planning.files import read_machine
 from refcoll.planning.presets import presets
 
-KEYS = {"collective", "size_bytes", "ranks", "machine", "predictions", "fastest", "fastest_alone"}
+KEYS = {
+    "collective", "size_bytes", "ranks", "machine", "published_error", "predictions", "fastest",
+    "fastest_alone",
+}  # fmt: skip
 PREDICTION_KEYS = {
     "collective", "algorithm", "ranks", "nbytes", "seconds", "basis", "latency", "sent",
     "received", "options", "title", "source", "algbw", "busbw", "half_size_bytes",
@@ -58,7 +61,7 @@ def test_the_models_error_stands_beside_the_prediction(plan, run_refcoll):
         count, median, worst = found.groups()
         said = f"error on {count} published figures of all-reduce, {sizes}: median {median}, "
         assert f"{said}worst {worst};" in plan("-s", size, "-a", "ring")[1]
-    assert "error unknown: no published times of broadcast" in plan("broadcast", "-s", "1MB")[1]
+    assert "error unknown: no published times of broadcast" in plan("broadcast", "-a", "binomial")[1]
 
 
 def test_one_rail_and_eight(plan):
