@@ -52,6 +52,7 @@ def verdict(made: Planned) -> Iterator[str]:
     yield from _best(made)
     yield from _floor(made)
     yield _error(made)
+    yield from _fit(made.machine)
 
 
 def _best(made: Planned) -> Iterator[str]:
@@ -86,6 +87,12 @@ def _floor(made: Planned) -> Iterator[str]:
         f"  that is {said_seconds(share / wire)} at {said_bytes(wire)}/s, the wire's rate, and "
         f"{said_seconds(share / rate)} at the {said_bytes(rate)}/s ({link.achieved:.0%}) achieved"
     )
+
+
+def _fit(machine: Machine) -> Iterator[str]:
+    """What a calibration has written of its own error."""
+    for said in dict.fromkeys(each for each in machine.sources.values() if "fit error" in each):
+        yield f"  {machine.name}: {said}"
 
 
 def _error(made: Planned) -> str:

@@ -35,7 +35,7 @@ def said_error(error: float) -> str:
 def said_group(group: Group) -> str:
     """In one line, to stand beside a prediction."""
     return (
-        f"error on {len(group.rows)} published figures of {group.title}: median "
+        f"error of presets on {len(group.rows)} published figures of {group.title}: median "
         f"{group.median:.1%}, worst {said_error(group.worst.error)}; see refcoll validate"
     )
 

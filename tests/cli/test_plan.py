@@ -59,9 +59,20 @@ def test_the_models_error_stands_beside_the_prediction(plan, run_refcoll):
     for size, sizes in (("64MiB", "64 MiB to 1 GiB"), ("1GiB", "1 GiB and more")):
         found = re.search(rf"all-reduce, {sizes} +(\d+) +(\S+) +\S+ +(\S+)", rows)
         count, median, worst = found.groups()
-        said = f"error on {count} published figures of all-reduce, {sizes}: median {median}, "
-        assert f"{said}worst {worst};" in plan("-s", size, "-a", "ring")[1]
-    assert "error unknown: no published times of broadcast" in plan("broadcast", "-a", "binomial")[1]
+        said = f"error of presets on {count} published figures of all-reduce, {sizes}: "
+        assert f"{said}median {median}, worst {worst};" in plan("-s", size, "-a", "ring")[1]
+    assert (
+        "error unknown: no published times of broadcast" in plan("broadcast", "-a", "binomial")[1]
+    )
+
+
+def test_a_machine_that_was_fitted_says_how_well(plan, tmp_path):
+    link = "[within_a_node]\nlatency = 1e-6\nbandwidth = 1e9\n"
+    said = "fitted to logs, fit error median 1.0%, worst +2.0%"
+    sources = f'[sources]\noverhead = "{said}"\n"within_a_node.latency" = "{said}"\n'
+    (tmp_path / "mine.toml").write_text(link + sources)
+    out = plan("-m", str(tmp_path / "mine.toml"), "-a", "ring")[1]
+    assert out.count(f"  mine: {said}\n") == 1
 
 
 def test_one_rail_and_eight(plan):
