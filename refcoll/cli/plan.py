@@ -18,7 +18,8 @@ from refcoll.cli.machine_options import (
 )
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
-from refcoll.cli.plan_report import Planned, content, report
+from refcoll.cli.plan_report import content, report
+from refcoll.cli.plan_verdict import Planned
 from refcoll.cli.units import nbytes
 from refcoll.errors import ArgumentError
 from refcoll.planning.breakeven import spans

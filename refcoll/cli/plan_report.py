@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from refcoll.benchmarking import BUS_FACTORS
 from refcoll.cli.output import console, table
+from refcoll.cli.plan_verdict import ALONE, Planned, needs_switches, verdict
 from refcoll.cli.units import said_bytes
 from refcoll.planning.breakeven import LAST, Span
-from refcoll.planning.machine import NETWORK, NODE, Machine, counted
 from refcoll.planning.predicting import Prediction
 from refcoll.registry import find
 from refcoll.words import said_seconds
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A collective of one size on a machine, by all algorithms shown."""
-
-    machine: Machine
-    collective: str
-    nbytes: int
-    shown: Sequence[Prediction]
-    fastest: Sequence[Span]
-    """By size."""
-    fastest_alone: Sequence[Span]
-    """Where no switch adds."""
-    played: Mapping[str, float]
-    """Seconds that schedules take under the clock, by algorithm."""
-
-    @property
-    def models(self) -> list[Prediction]:
-        """Those that were not measured, best first."""
-        return [each for each in self.shown if not each.measured]
-
-
 def report(made: Planned, formulas: bool) -> None:
-    """The verdict, what bounds it, a table, and the break-even sizes."""
-    for line in (*_verdict(made), *_floor(made)):
+    """The verdict, what bounds it, how far off it may be, a table, and the break-even sizes."""
+    for line in verdict(made):
         print(line)
     print()
     header = [*_HEADER, "played"] if made.played else _HEADER
@@ -52,7 +30,7 @@ def report(made: Planned, formulas: bool) -> None:
         for line in ("", *_formulas(made)):
             print(line)
     helped = made.fastest != made.fastest_alone
-    for spans, alone in ((made.fastest, ""), (made.fastest_alone if helped else [], _ALONE)):
+    for spans, alone in ((made.fastest, ""), (made.fastest_alone if helped else [], ALONE)):
         if spans:
             print(f"\nFastest by size{alone}")
             console().print(table(None, ("from", "to", "algorithm"), _ranges(spans)))
@@ -63,40 +41,6 @@ _LEGEND = """
 latency       what even an empty vector takes
 n 1/2         the size at which that is half of the time (Hockney): below it latency wins
 algbw, busbw  S / time, and that times nccl-tests' factor, in GB/s"""
-_ALONE = ", without switches that add"
-
-
-def _verdict(made: Planned) -> Iterator[str]:
-    best, *_ = made.models or made.shown
-    yield (
-        f"{best.title}: {said_seconds(best.seconds)} for {made.collective} of "
-        f"{said_bytes(made.nbytes)} on {made.machine.title}"
-    )
-    alone = [each for each in made.models if not _needs_switches(each)]
-    if alone and _needs_switches(best):
-        yield f"  {alone[0].title}: {said_seconds(alone[0].seconds)}{_ALONE}"
-
-
-def _needs_switches(each: Prediction) -> bool:
-    return not each.measured and find(each.collective, each.algorithm).needs_helpers
-
-
-def _floor(made: Planned) -> Iterator[str]:
-    """What ranks alone must move, and what links take for that."""
-    machine = made.machine
-    if made.collective not in ("all_reduce", "reduce_scatter", "all_gather") or machine.ranks == 1:
-        return
-    share = made.nbytes * BUS_FACTORS[made.collective](machine.ranks)
-    link, wide, over = machine.links[NODE], 1, "its link"
-    if machine.nodes > 1:
-        link, wide = machine.links[NETWORK], machine.rails if machine.striped else 1
-        over = f"{counted(wide, 'rail')} of every node, as one ring does"
-    wire, rate = wide * link.bandwidth, wide * link.rate
-    yield f"  {said_bytes(share)} is the least that ranks alone must send each; over {over}"
-    yield (
-        f"  that is {said_seconds(share / wire)} at {said_bytes(wire)}/s, the wire's rate, and "
-        f"{said_seconds(share / rate)} at the {said_bytes(rate)}/s ({link.achieved:.0%}) achieved"
-    )
 
 
 def _rows(made: Planned) -> Iterator[list[str]]:
@@ -143,7 +87,7 @@ def _notes(shown: Sequence[Prediction]) -> Iterator[str]:
     """What needs saying of some rows."""
     if any(each.basis == "bound" for each in shown):
         yield "bound         at most so long: every message on the slowest link, rails crowded"
-    if any(_needs_switches(each) for each in shown):
+    if any(needs_switches(each) for each in shown):
         yield "in_network    needs switches that add (NVLink SHARP; SHARP between nodes)"
     for source in dict.fromkeys(each.source for each in shown if each.measured):
         yield f"measured      {source.removeprefix('measured: ')}"
@@ -179,6 +123,10 @@ def content(made: Planned) -> dict[str, Any]:
         "ranks": machine.ranks,
         "machine": {
             **{key: getattr(machine, key) for key in shape}, "sources": dict(machine.sources),
+        },
+        "published_error": made.known and {
+            "count": len(made.known.rows), "median": made.known.median,
+            "worst": made.known.worst.error,
         },
         "predictions": [_told(each, made.played) for each in made.shown],
         "fastest": [asdict(each) for each in made.fastest],

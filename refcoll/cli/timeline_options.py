@@ -62,7 +62,7 @@ Then: TypeAlias = Annotated[
     typer.Option(metavar="NAME=VALUE", help="and change bucket-mb, accumulate, ...; several"),
 ]
 Measured: TypeAlias = Annotated[
-    float | None, typer.Option(help="how many times as fast as one node it is in truth")
+    float | None, typer.Option(help="how many times as fast as one node it is in truth, unchanged")
 ]
 Example: TypeAlias = Annotated[
     bool, typer.Option("--example", help="one node to four: 2.3 times, then 3.6")

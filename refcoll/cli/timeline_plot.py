@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from refcoll.cli.timeline_report import all_of, said
 from refcoll.errors import ArgumentError
 from refcoll.planning.timeline_sweeps import Sweep
 
@@ -29,13 +31,14 @@ def _curve(axes: Any, made: Sweep, times: Sequence[float], floor: Sequence[float
     best = made.best[0], times[values.index(made.best[0])]
     axes.plot(values, times, marker="o", markersize=4, label="step")
     axes.plot(values, floor, linestyle=":", color="0.4", label="computing alone")
-    axes.plot(*best, "o", color=_RED, markersize=9)
+    axes.plot(made.equals, [best[1]] * len(made.equals), "o", color=_RED, markersize=9)
     axes.annotate(
-        f"{best[0]:.4g} {made.unit}\n{best[1]:.4g} ms", best,
+        f"{all_of(made.equals, made.unit)}\n{best[1]:.4g} ms", best,
         textcoords="offset points", xytext=(0, 14), ha="center", color=_RED,
     )  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xticks(values, [f"{value:.3g}" for value in values])
+    apart = [here for here, after in pairwise(values) if after > _APART * here]
+    axes.set_xticks([*apart, values[-1]], [said(value) for value in (*apart, values[-1])])
     axes.set_xticks([], minor=True)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(f"{made.kind}, {made.unit}")
@@ -47,7 +50,7 @@ def _curve(axes: Any, made: Sweep, times: Sequence[float], floor: Sequence[float
 def _bars(axes: Any, made: Sweep, times: Sequence[float], floor: float) -> None:
     names = [str(value) for value, _ in made.points]
     order = sorted(range(len(names)), key=lambda place: times[place])
-    colors = [_RED if names[place] == made.best[0] else _BLUE for place in order]
+    colors = [_RED if names[place] in made.equals else _BLUE for place in order]
     axes.barh([names[place] for place in order], [times[place] for place in order], color=colors)
     axes.axvline(floor, linestyle=":", color="0.2", label="computing alone")
     axes.set_xscale("log")
@@ -74,7 +77,11 @@ def draw_waterfall(
         low, high = (0.0, value) if whole else sorted((before, value))
         color = _BLUE if whole else _RED if value < before else _GREEN
         axes.bar(place, high - low, bottom=low, color=color)
-        axes.text(place, high + 0.03, f"{value:.2f}", ha="center", fontsize=8)
+        falls = value < before
+        axes.annotate(
+            f"{value:.2f}", (place, value), textcoords="offset points", fontsize=8,
+            xytext=(0, -3 if falls else 3), ha="center", va="top" if falls else "bottom",
+        )  # fmt: skip
     names = [fill(name, 13, break_on_hyphens=False) for name, _ in points]
     axes.set_xticks(range(len(names)), names, fontsize=8)
     axes.set_ylabel("times one node")
@@ -82,6 +89,8 @@ def draw_waterfall(
     _save(figure, path)
 
 
+_APART = 1.5
+"""How many times as large the next value on the axis must be to leave room for a label."""
 _RED, _GREEN, _BLUE = "#c44e52", "#55a868", "#4c72b0"
 
 

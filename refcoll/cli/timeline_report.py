@@ -8,7 +8,9 @@ from typing import Any
 
 from refcoll.cli.output import console, table
 from refcoll.cli.units import said_bytes
+from refcoll.cli.validate_words import said_group
 from refcoll.dataparallel.timeline import Timeline, drawn, rows
+from refcoll.planning.known_error import error_of_training
 from refcoll.planning.machine import Machine, counted
 from refcoll.planning.timeline import Calls, Step
 from refcoll.planning.timeline_playing import difference
@@ -29,7 +31,7 @@ def report(made: Step, called: Calls, name: str, played: float | None, simulate:
     """The verdict, the sums, a table of buckets, and the step in characters."""
     first = made.timelines[0]
     print(title(made, name))
-    for line in (*_sums(made), *_played(made, played, simulate)):
+    for line in (*_sums(made), *_played(made, played, simulate), said_group(error_of_training())):
         print(f"  {line}")
     shown = _some(first)
     names = [called.buckets[each.index].title for each in shown.buckets]
@@ -92,19 +94,19 @@ def _played(made: Step, played: float | None, simulate: bool) -> Iterator[str]:
 
 def report_sweep(made: Sweep, name: str) -> None:
     """The optimum, and a row for each value."""
-    best, at = made.best
-    print(
-        f"{name}: {said(best, made.unit)} is best, {said_seconds(at.per_micro_batch)} a micro-batch"
-    )
-    if made.enough[0] != best:
+    best = made.equals
+    least = said_seconds(made.best[1].per_micro_batch)
+    print(f"{name}: best with {all_of(best, made.unit)}, {least} a micro-batch")
+    if made.enough[0] != best[0]:
         print(f"  {said(made.enough[0], made.unit)} is within 1% of it")
+    print(f"  {said_group(error_of_training())}")
     told = [
         [
-            f"{value:.4g}" if not isinstance(value, str) else value,
+            said(value),
             str(len(each.timelines[0].buckets)),
             *(f"{seconds * 1e3:.3f}" for seconds in _times(each)),
             f"{each.efficiency:.1%}",
-            "<--" if value == best else "",
+            "<--" if value in best else "",
         ]
         for value, each in made.points
     ]
@@ -125,9 +127,20 @@ def _times(each: Step) -> Sequence[float]:
     return each.per_micro_batch, communication / told.accumulate, exposed / told.accumulate
 
 
-def said(value: Value, unit: str) -> str:
-    """As in "25 MiB", "ring"."""
-    return value if isinstance(value, str) else f"{value:.4g} {unit}"
+def said(value: Value, unit: str = "") -> str:
+    """As in "25 MiB", "20,000 MiB", "ring"."""
+    if isinstance(value, str):
+        return value
+    figure = f"{value:.4g}" if value < 1000 else f"{value:,.0f}"
+    return f"{figure} {unit}".rstrip()
+
+
+def all_of(values: Sequence[Value], unit: str) -> str:
+    """As in "0.25 to 20 MiB", "rabenseifner, bcube"."""
+    first, last = values[0], values[-1]
+    if len(values) == 1 or isinstance(first, str):
+        return ", ".join(said(each, unit) for each in values)
+    return f"{said(first)} to {said(last, unit)}"
 
 
 def content(made: Step, called: Calls, machine: Machine, played: float | None) -> dict[str, Any]:

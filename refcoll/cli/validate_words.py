@@ -32,6 +32,14 @@ def said_error(error: float) -> str:
     return f"{error:+.1%}"
 
 
+def said_group(group: Group) -> str:
+    """In one line, to stand beside a prediction."""
+    return (
+        f"error of presets on {len(group.rows)} published figures of {group.title}: median "
+        f"{group.median:.1%}, worst {said_error(group.worst.error)}; see refcoll validate"
+    )
+
+
 def _value(each: Compared, value: float) -> str:
     if each.unit == "s":
         return said_seconds(value)

@@ -66,8 +66,8 @@ def why(
 def _require(plot: Path | None, measured: float | None) -> None:
     if plot is not None:
         require_drawable(plot)
-    if measured is not None and measured <= 0:
-        raise ArgumentError(f"measured={measured} must be above 0, as in 2.3")
+    if measured is not None and not 0 < measured < float("inf"):
+        raise ArgumentError(f"measured={measured} must be above 0, and finite, as in 2.3")
 
 
 def _say(
@@ -95,8 +95,9 @@ def _change(text: str) -> Change:
                 return Change(value, {"algorithm": value})
             case "rails":
                 return Change(f"{value} rails a node", {}, {"rails": int(value)})
-    except ValueError as error:
-        raise ArgumentError(f"then={text!r}: {error}") from error
+    except (ValueError, OverflowError) as error:
+        number = "a whole number" if name in ("accumulate", "rails") else "a number"
+        raise ArgumentError(f"then={text!r} must give {number}, as in {name}=2") from error
     raise ArgumentError(
         f"then={text!r} must be one of bucket-mb, accumulate, algorithm, compress or rails, and "
         "its value, as in accumulate=2"

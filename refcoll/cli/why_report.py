@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from refcoll.cli.output import console, table
+from refcoll.cli.validate_words import said_group
+from refcoll.planning.known_error import error_of_training
 from refcoll.planning.machine import counted
 from refcoll.planning.why import Setup, Why
 from refcoll.words import said_seconds
@@ -33,7 +35,7 @@ def report(made: Why, model: str, measured: float | None) -> None:
     if made.changes:
         _gains(made)
         _waterfall(made, made.changed, "What is missing still")
-    print(_UNKNOWN)
+    print(f"{_UNKNOWN}\n\n{said_group(error_of_training())}")
 
 
 def _inputs(made: Why, model: str) -> Iterator[str]:

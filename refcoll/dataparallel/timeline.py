@@ -108,7 +108,8 @@ def drawn(timeline: Timeline, width: int = 60) -> str:
     def bar(*parts: tuple[float, float, str]) -> str:
         cells = [" "] * width
         for start, end, sign in parts:
-            for cell in range(place(start), max(place(end), min(place(start) + 1, width))):
+            first = min(place(start), width - 1)  # something, however short
+            for cell in range(first, max(place(end), first + 1)):
                 cells[cell] = sign
         return "".join(cells)
 

@@ -93,7 +93,8 @@ class Machine:
             require("reduce_bandwidth", self.reduce_bandwidth, said, lambda value: value > 0)
         for used in self._classes():
             if used not in self.links:
-                raise ArgumentError(f"links={list(self.links)} lacks {used!r}, which ranks use")
+                said = f"links={list(self.links)} lacks {used!r}, which ranks use"
+                raise ArgumentError(f"{said}; add its latency and bandwidth")
 
     def __hash__(self) -> int:  # of what differs most: dicts have none
         return hash((self.name, self.nodes, self.ranks_per_node, self.rails))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from math import isclose
 from typing import TypeAlias
 
 from refcoll.errors import ArgumentError
@@ -38,6 +39,15 @@ class Sweep:
     def best(self) -> tuple[Value, Step]:
         """With the least time for each micro-batch; of equals the first."""
         return min(self.points, key=lambda point: point[1].per_micro_batch)
+
+    @property
+    def equals(self) -> tuple[Value, ...]:
+        """The best value, and those that take as long but for rounding."""
+        least = self.best[1].per_micro_batch
+        return tuple(
+            value for value, each in self.points
+            if isclose(each.per_micro_batch, least, rel_tol=1e-9)
+        )  # fmt: skip
 
     @property
     def enough(self) -> tuple[Value, Step]:

@@ -31,7 +31,7 @@ def collectives(rows: Sequence[Row]) -> Iterator[Compared]:
         fitted = row.bytes == _FITTED and not again
         yield Compared(
             row=row, use=FITTED if fitted else PREDICTED, measured=seconds(row), unit="s",
-            predicted=found.seconds, how=found.title, group=f"all-reduce, {_size(row.bytes)}",
+            predicted=found.seconds, how=found.title, group=f"all-reduce, {size_class(row.bytes)}",
         )  # fmt: skip
 
 
@@ -48,7 +48,8 @@ def _predicted(row: Row, nbytes: int) -> Prediction:
     return planner(_machine(row), row.subject).of(row.algorithm, nbytes)
 
 
-def _size(nbytes: int) -> str:
+def size_class(nbytes: int) -> str:
+    """Sizes whose errors are summed up together, as in "1 to 64 MiB"."""
     return next((title for end, title in _CLASSES if nbytes < end), "1 GiB and more")
 
 

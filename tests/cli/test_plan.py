@@ -11,7 +11,10 @@ import pytest
 from refcoll.planning.files import read_machine
 from refcoll.planning.presets import presets
 
-KEYS = {"collective", "size_bytes", "ranks", "machine", "predictions", "fastest", "fastest_alone"}
+KEYS = {
+    "collective", "size_bytes", "ranks", "machine", "published_error", "predictions", "fastest",
+    "fastest_alone",
+}  # fmt: skip
 PREDICTION_KEYS = {
     "collective", "algorithm", "ranks", "nbytes", "seconds", "basis", "latency", "sent",
     "received", "options", "title", "source", "algbw", "busbw", "half_size_bytes",
@@ -48,6 +51,28 @@ def test_14_gb_on_8_gpus(plan):
     assert re.search(r"^ring; hierarchical_rails; .* 66\.68 ms .* 24\.5 GB +24\.5 GB", out, re.M)
     assert "Fastest by size\n" in out
     assert "Fastest by size, without switches that add\n" in out
+
+
+def test_the_models_error_stands_beside_the_prediction(plan, run_refcoll):
+    """In the words of `refcoll validate`, for vectors of that size."""
+    rows = run_refcoll("validate")[1]
+    for size, sizes in (("64MiB", "64 MiB to 1 GiB"), ("1GiB", "1 GiB and more")):
+        found = re.search(rf"all-reduce, {sizes} +(\d+) +(\S+) +\S+ +(\S+)", rows)
+        count, median, worst = found.groups()
+        said = f"error of presets on {count} published figures of all-reduce, {sizes}: "
+        assert f"{said}median {median}, worst {worst};" in plan("-s", size, "-a", "ring")[1]
+    assert (
+        "error unknown: no published times of broadcast" in plan("broadcast", "-a", "binomial")[1]
+    )
+
+
+def test_a_machine_that_was_fitted_says_how_well(plan, tmp_path):
+    link = "[within_a_node]\nlatency = 1e-6\nbandwidth = 1e9\n"
+    said = "fitted to logs, fit error median 1.0%, worst +2.0%"
+    sources = f'[sources]\noverhead = "{said}"\n"within_a_node.latency" = "{said}"\n'
+    (tmp_path / "mine.toml").write_text(link + sources)
+    out = plan("-m", str(tmp_path / "mine.toml"), "-a", "ring")[1]
+    assert out.count(f"  mine: {said}\n") == 1
 
 
 def test_one_rail_and_eight(plan):

@@ -68,6 +68,17 @@ def test_json_of_a_sweep(found):
     assert content["best"] == best["value"]
 
 
+def test_caps_that_make_the_same_buckets_are_best_together(run_refcoll):
+    """Most of its gradients are so large that each closes a bucket under any of these caps."""
+    big = ("timeline", "--model", "gpt-7b", "--backward", "200ms", "--nodes", "4")
+    first, *rows = run_refcoll(*big, "--sweep", "bucket")[1].splitlines()
+    assert first.endswith(": best with 0.25 to 20 MiB, 304.5 ms a micro-batch")
+    assert [row.split()[0] for row in rows if row.rstrip().endswith("<--")] == [
+        "0.25", "0.5", "1", "2", "5", "10", "20"
+    ]  # fmt: skip
+    assert any(row.lstrip().startswith("20,000 ") for row in rows)
+
+
 def test_json_of_why(found):
     content = found("why", *SMALL, "--then", "accumulate=2", "--then", "rails=4", "--measured", "1")
     assert content.keys() == WHY
@@ -134,7 +145,11 @@ def test_traces_and_pictures(run_refcoll, tmp_path):
         (("why", *SMALL, "--nodes", "1"), "nodes=1 must be at least 2"),
         (("why", *SMALL, "--then", "rails"), "then='rails'"),
         (("why", *SMALL, "--then", "color=red"), "then='color=red' must be one of bucket-mb"),
+        (("why", *SMALL, "--then", "bucket-mb=x"), "must give a number, as in bucket-mb=2"),
+        (("why", *SMALL, "--then", "bucket-mb=inf"), "must give a number, as in bucket-mb=2"),
+        (("why", *SMALL, "--then", "rails=1.5"), "must give a whole number, as in rails=2"),
         (("why", *SMALL, "--measured", "0"), "measured=0.0 must be above 0"),
+        (("why", *SMALL, "--measured", "nan"), "measured=nan must be above 0, and finite"),
     ],
 )
 def test_bad_usage(run_refcoll, arguments, said):

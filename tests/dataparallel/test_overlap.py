@@ -173,6 +173,11 @@ def test_the_picture():
     )
 
 
+def test_the_picture_shows_what_is_exposed_however_short():
+    short = Timeline(0, 0.0, 1.0, 1.0, 1.001, (BucketTimes(0, 8, 1.0, 1.0, 1.001),))
+    assert drawn(short, width=4).splitlines()[1] == "bucket 0 |   #|"
+
+
 def test_the_table():
     assert rows(STEP)[1] == ["1", "50", "2000.000", "3000.000", "5000.000", "1000.000"]
 
