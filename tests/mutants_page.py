@@ -65,7 +65,7 @@ def _one_by_one(found, names):
 
 
 def rows(found, names):
-    """A line for each mutant: what it is, whether the oracle finds it, and the checks of ``names``."""
+    """A line for each mutant: what it is, whether the oracle finds it, and simpler checks."""
     for mutant, row in zip(MUTANTS, found.rows, strict=True):
         at = mutant.shows_at
         cells = [row.found, *(row.simple[name] for name in names)]
