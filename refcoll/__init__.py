@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from refcoll.choosing import explain
     from refcoll.communicator import Communicator
     from refcoll.connecting import connect
-    from refcoll.group import CollectivePlan
     from refcoll.inorder import Handle
     from refcoll.interpreters.check import check
     from refcoll.interpreters.cost import cost
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from refcoll.interpreters.draw import draw
     from refcoll.interpreters.simulate import simulate
     from refcoll.operators import Operator, user_operator
+    from refcoll.plans import CollectivePlan
     from refcoll.programs import Program, from_steps
     from refcoll.spawning import spawn
     from refcoll.topology import node_shape
@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "CollectivePlan": "group",
+    "CollectivePlan": "plans",
     "Communicator": "communicator",
     "Handle": "inorder",
     "Operator": "operators",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from refcoll.agreement import Agreement
 from refcoll.arrays import HOST
 from refcoll.binding import misfit
+from refcoll.calls import DEFAULT_TIMEOUT
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
 from refcoll.errors import ArgumentError, RefcollError, flag
-from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.transport import Transport
 from refcoll.tuning import Tuning
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from refcoll.arrays import HOST, Arrays
+from refcoll.calls import DEFAULT_TIMEOUT
 from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
 from refcoll.connecting import ARRAYS, plug_in
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError, flag, within
-from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.testing.inprocess import World
 from refcoll.topology import Nodes, topology
 from refcoll.transport import Transport

@@ -187,7 +187,7 @@ def test_a_circle_is_told_as_one():
     def body(comm):
         other = refcoll.program("broadcast", "linear", 2, root=1 - comm.rank)
         plan = Plan(other, comm.transport, np.ones(4), Layout((4,)), OPERATORS["sum"], 9)
-        plan.run(0.4)
+        plan.run(1.5)
 
     heard = errors(body, size=2)
     late = [each for each in heard if isinstance(each, DeadlineError)]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 
+from refcoll.calls import DEFAULT_TIMEOUT
 from refcoll.communicator import Communicator
-from refcoll.group import DEFAULT_TIMEOUT
 from refcoll.oracle.calls import Call
 from refcoll.oracle.hanging import hang, places, said_making
 from refcoll.oracle.implementation import Factory, Implementation

@@ -13,8 +13,8 @@ import numpy as np
 from refcoll.arguments import GATHERING
 from refcoll.collectives import COLLECTIVES
 from refcoll.communicator import Communicator
-from refcoll.group import CollectivePlan
 from refcoll.operators import Array
+from refcoll.plans import CollectivePlan
 from refcoll.registry import program
 from refcoll.testing.cases import Case
 from refcoll.testing.values import dtype_named, merged, rank_input

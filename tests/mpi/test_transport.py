@@ -58,6 +58,7 @@ def test_a_forked_child_has_results_of_its_own(program):
     assert run.stdout.count("its own.") == 2
 
 
+@pytest.mark.long
 def test_connecting_again_and_again_uses_nothing_up(program):
     """MPICH has some 2000 communicators; each process maps each other's heap once."""
     run = program(2, "lifetimes.py", "connects")
