@@ -42,7 +42,8 @@ def test_nodes_are_found_as_they_are(hosts, per_host, placement, built, program)
 @pytest.mark.parametrize(
     ("hosts", "per_host", "placement", "arguments"),
     [
-        (2, 2, "block", ("-c", "all_reduce")),
+        (2, 2, "block", ("-a", "hierarchical_rails")),
+        pytest.param(2, 2, "block", ("-c", "all_reduce"), marks=pytest.mark.long),
         pytest.param(2, 2, "block", (), marks=pytest.mark.long),  # every collective
         pytest.param(4, 2, "block", ("-a", "hierarchical_rails"), marks=pytest.mark.long),
         pytest.param(2, 4, "interleaved", ("-a", "hierarchical_leaders"), marks=pytest.mark.long),

@@ -11,7 +11,7 @@ import pytest
     "options",
     [
         ["--bucket-mb", "0.01"],
-        ["--zero", "2"],
+        pytest.param(["--zero", "2"], marks=pytest.mark.long),
         pytest.param(["--compress", "onebit"], marks=pytest.mark.long),
     ],
     ids=" ".join,
