@@ -19,7 +19,7 @@ TEXT = """\
 Whatever is wrong with a call, every rank hears of it, soon, before anything has moved: the message names
 the argument, its value and what to do instead. No array is written. What follows is written by
 `python tests/bad_input_matrix.py`, from the rows that the tests go through one by one: on threads of one
-process (`tests/test_bad_input.py`) and on 2 and 4 processes under `mpirun` (`tests/mpi/test_bad_input.py`).
+process (`tests/test_bad_input.py`) and on 2 processes under `mpirun`, 4 with `pytest -m long` (`tests/mpi/test_bad_input.py`).
 
 | who is wrong | what is raised | afterwards |
 |---|---|---|

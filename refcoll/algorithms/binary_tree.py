@@ -24,6 +24,7 @@ from refcoll.algorithms.declaration import (
     UP_TO_3,
     Algorithm,
     Lengths,
+    by_others,
     covered,
     log2_ceiling,
     mirrored,
@@ -116,10 +117,6 @@ def _down(rank: int, size: int, lengths: Lengths, segments: int) -> int:
     return _child_count(rank, size) * sum(lengths)
 
 
-def _received(rank: int, size: int, lengths: Lengths, segments: int) -> int:
-    return (rank > 0) * sum(lengths)
-
-
 _BROADCAST = Algorithm(
     name="binary_tree",
     collective="broadcast",
@@ -128,7 +125,7 @@ _BROADCAST = Algorithm(
     steps=_steps,
     depth=_rounds,
     sent=_down,
-    received=_received,
+    received=by_others,
     time=DOWN,
     one_port=DOWN_ONE_BY_ONE,
     bandwidth_optimal=UP_TO_3,

@@ -24,6 +24,7 @@ from refcoll.algorithms.declaration import (
     UP_TO_2,
     Algorithm,
     Lengths,
+    by_others,
     log2_ceiling,
     mirrored,
     one_chunk,
@@ -85,10 +86,6 @@ def _sent(rank: int, size: int, lengths: Lengths) -> int:
     return _arrival(rank, size) * sum(lengths)
 
 
-def _received(rank: int, size: int, lengths: Lengths) -> int:
-    return (rank > 0) * sum(lengths)
-
-
 def _steps(rank: int, size: int) -> int:
     return _arrival(rank, size) + (rank > 0)
 
@@ -110,7 +107,7 @@ _BROADCAST = Algorithm(
     steps=_steps,
     depth=log2_ceiling,
     sent=_sent,
-    received=_received,
+    received=by_others,
     time=LOG2_N * (alpha + S * beta),
     bandwidth_optimal=UP_TO_2,
     latency_optimal=ALWAYS,

@@ -28,6 +28,7 @@ from refcoll.algorithms.declaration import (
     Algorithm,
     Lengths,
     When,
+    by_others,
     log2_ceiling,
     mirrored,
     one_segment_each,
@@ -151,10 +152,6 @@ def _at_most(rank: int, size: int, lengths: Lengths, segments: int) -> int:
     return _rounds(size, segments) * max(lengths)
 
 
-def _received(rank: int, size: int, lengths: Lengths, segments: int) -> int:
-    return (rank > 0) * sum(lengths)
-
-
 _ONE_SEGMENT = When("N = 1, or one segment", lambda size, segments: size == 1 or segments == 1)
 _BROADCAST = Algorithm(
     name="circulant",
@@ -164,7 +161,7 @@ _BROADCAST = Algorithm(
     steps=lambda rank, size, segments: _rounds(size, segments),
     depth=_rounds,
     sent=_at_most,
-    received=_received,
+    received=by_others,
     time=(L + M - 1) * (alpha + S / M * beta),
     bounds=("steps", "sent"),
     bandwidth_optimal=UP_TO_2,

@@ -11,6 +11,8 @@ from refcoll.expressions import Formula
 from refcoll.schedule import Schedule
 
 Lengths: TypeAlias = Sequence[int]
+Traffic: TypeAlias = Callable[[int, Lengths], int]
+"""What a rank sends, or receives, in one algorithm among all ranks, for given lengths."""
 
 
 class When(NamedTuple):
@@ -102,6 +104,11 @@ class Algorithm:
     def needs_helpers(self) -> bool:
         """Whether it takes part with more ranks than there are: no transport runs that."""
         return self.helpers is not none
+
+
+def by_others(rank: int, size: int, lengths: Lengths, **options: Any) -> int:
+    """S by every rank but 0: what each takes in of a broadcast."""
+    return (rank > 0) * sum(lengths)
 
 
 def mirrored(

@@ -20,9 +20,8 @@ Nodes and switches may be of any sizes.  Both need a commutative operator.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, log2_ceiling
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Traffic, When, log2_ceiling
 from refcoll.algorithms.ring import all_reduce_received, all_reduce_sent, ring_all_reduce
 from refcoll.algorithms.shares import K, K_switches, equal, home, largest, log2_k, log2_m
 from refcoll.algorithms.symbols import (
@@ -94,9 +93,6 @@ def _firsts(nodes: Nodes, switches: Nodes) -> list[int]:
 
 
 # ---- claims ----------------------------------------------------------------------------
-
-Traffic: TypeAlias = Callable[[int, Lengths], int]
-"""What a rank sends, or receives, in an all-reduce, for given lengths."""
 
 
 def _traffic(rank: int, nodes: Nodes, lengths: Lengths, ring: Traffic) -> int:

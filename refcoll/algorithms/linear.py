@@ -20,6 +20,7 @@ from refcoll.algorithms.declaration import (
     UP_TO_3,
     Algorithm,
     Lengths,
+    by_others,
     chunk_per_rank,
     mirrored,
     one_chunk,
@@ -89,10 +90,6 @@ def _hub(rank: int, size: int, lengths: Lengths) -> int:
     return ((size - 1) if rank == 0 else size > 1) * sum(lengths)
 
 
-def _others(rank: int, size: int, lengths: Lengths) -> int:
-    return (rank > 0) * sum(lengths)
-
-
 def _root(rank: int, size: int, lengths: Lengths) -> int:
     return (rank == 0) * (size - 1) * sum(lengths)
 
@@ -129,7 +126,7 @@ _BROADCAST = Algorithm(
     steps=once,
     depth=lambda size: int(size > 1),
     sent=_root,
-    received=_others,
+    received=by_others,
     time=alpha + (N - 1) * S * beta,
     one_port=(N - 1) * (alpha + S * beta),
     bandwidth_optimal=UP_TO_2,
@@ -178,7 +175,7 @@ ALGORITHMS = (
         steps=_twice,
         depth=lambda size: 2 * (size > 1),
         sent=lambda rank, size, c: _piece(rank, size, c) + _root(rank, size, c),
-        received=lambda rank, size, c: _pieces(rank, size, c) + _others(rank, size, c),
+        received=lambda rank, size, c: _pieces(rank, size, c) + by_others(rank, size, c),
         time=2 * alpha + (N - 1) * (1 + 1 / N) * S * beta,
         one_port=(N - 1) * (2 * alpha + (1 + 1 / N) * S * beta),
         bandwidth_optimal=ONE,

@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Traffic, When
 from refcoll.algorithms.ring import (
     all_reduce_received,
     all_reduce_sent,
@@ -93,9 +93,6 @@ def _weights(size: int, nodes: Nodes) -> tuple[int, ...]:
 
 
 # ---- claims ----------------------------------------------------------------------------
-
-Traffic: TypeAlias = Callable[[int, Lengths], int]
-"""What a rank sends, or receives, in an all-reduce, for given lengths."""
 
 
 def rails_traffic(

@@ -18,7 +18,15 @@ No rank sends more than 3/2 S, where in one binary tree some send 2 S.
 
 from __future__ import annotations
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When, covered, mirrored
+from refcoll.algorithms.declaration import (
+    ONE,
+    Algorithm,
+    Lengths,
+    When,
+    by_others,
+    covered,
+    mirrored,
+)
 from refcoll.algorithms.tree_times import (
     SPLIT_DOWN,
     SPLIT_DOWN_ONE_BY_ONE,
@@ -115,10 +123,6 @@ def _depth(size: int, segments: int) -> int:
     return segments + _levels(size) if size > 1 else 0
 
 
-def _received(rank: int, size: int, lengths: Lengths, segments: int) -> int:
-    return (rank > 0) * sum(lengths)
-
-
 _FEW = When("N = 1, 2, 3 or 5", lambda size, segments: size in (1, 2, 3, 5))
 _BROADCAST = Algorithm(
     name="split_binary_tree",
@@ -128,7 +132,7 @@ _BROADCAST = Algorithm(
     steps=_steps,
     depth=_depth,
     sent=_sent,
-    received=_received,
+    received=by_others,
     time=SPLIT_DOWN,
     one_port=SPLIT_DOWN_ONE_BY_ONE,
     bandwidth_optimal=_FEW,

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, When
-from refcoll.algorithms.rails import IN_NODES, Traffic, rails_over, rails_traffic
+from refcoll.algorithms.declaration import ONE, Algorithm, Lengths, Traffic, When
+from refcoll.algorithms.rails import IN_NODES, rails_over, rails_traffic
 from refcoll.algorithms.ring import all_reduce_received, all_reduce_sent, ring_all_reduce
 from refcoll.algorithms.shares import (
     K_switches,

@@ -96,7 +96,7 @@ class Exchange:
         self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
     ) -> None:
         def goes_on() -> bool:
-            for each in list(self._end.under_way):  # likewise
+            for each in list(self._end.under_way):  # one that fails leaves it
                 each.progress()
             return done()
 
