@@ -44,16 +44,23 @@ class DeviceArrays(Arrays):
         self.name = runtime.name
         self._callers_own = stream
         self._thread = threading.local()
-        with runtime.on(device):
-            self.stream = runtime.stream()
+        self._streams: list[Stream] = []
+        self.stream = self.side_stream()
 
     # ---- order ----------------------------------------------------------------------------
+
+    def side_stream(self) -> Stream:
+        """A new stream of this communicator's, over at its calls' end even where they raise."""
+        with self.runtime.on(self.device):
+            made = self.runtime.stream()
+        self._streams.append(made)
+        return made
 
     def ordered(self, function: Callable[[], T]) -> Callable[[], T]:
         """The function on this communicator's stream, behind what the caller has queued."""
         caller = self._caller()
         with self.runtime.on(self.device):
-            called = caller.record()
+            called = self.runtime.record(caller)
 
         def run() -> T:
             before, self._thread.caller = getattr(self._thread, "caller", None), caller
@@ -72,8 +79,9 @@ class DeviceArrays(Arrays):
         try:
             result = function()
         except BaseException:
-            with suppress(Exception):  # the first error is what is told
-                self.stream.synchronize()
+            for stream in self._streams:
+                with suppress(Exception):  # the first error is what is told
+                    stream.synchronize()
             raise
         self.stream.synchronize()
         return result
@@ -90,7 +98,7 @@ class DeviceArrays(Arrays):
 
     def mark(self) -> Event:
         """See Arrays."""
-        return self.runtime.current().record()
+        return self.runtime.record(self.runtime.current())
 
     def after(self, moment: Event) -> None:
         """See Arrays."""
@@ -132,12 +140,10 @@ class DeviceArrays(Arrays):
 
     def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
         """See Arrays.  Of the caller's stream, whose it will be: a pool may give it again, when
-        it is freed, to what that stream does next; and may have had it from what it did last."""
-        caller = self._caller()
-        with self.runtime.on(self.device), caller:
+        it is freed, to what that stream does next; and may have had it from what it did last,
+        which ``ordered`` follows."""
+        with self.runtime.on(self.device), self._caller():
             made: Array = self._reachable(self.runtime.empty(count * dtype.itemsize)).view(dtype)
-            had = caller.record()
-        self.runtime.current().wait_event(had)
         return made
 
     def scratch(self, nbytes: int) -> Array:
@@ -167,7 +173,10 @@ class DeviceArrays(Arrays):
 
     def merge(self, op: Operator, dtype: np.dtype[Any]) -> Merge:
         """A kernel for a built-in operator; a user's own function is given device arrays."""
-        return self.runtime.merging(op.name, dtype) if is_builtin(op) else op.merge
+        if not is_builtin(op):
+            return op.merge
+        self.runtime.finishing(op.name, dtype)  # is ready, too, when it is asked for
+        return self.runtime.merging(op.name, dtype)
 
     def finish(self, op: Operator, values: Array, size: int) -> None:
         """See Arrays."""

@@ -54,7 +54,7 @@ def connect(
     or ``unknown``; warns where ranks share a device.
     """
     host = connect_host(comm)
-    made, wrong = None, ""
+    made, where, wrong = None, ("", ""), ""
     try:
         if unknown:
             names = ", ".join(unknown)
@@ -62,19 +62,22 @@ def connect(
                 f"{names} is no option: there are comm, mode, cuda_aware and stream"
             )
         made = _made(host, mode, cuda_aware, stream, runtime or _cupy())
+        where = placing.where(made.arrays.runtime, made.arrays.device)
     except RefcollError as error:
         wrong = str(error)
     except Exception as error:  # CUDA's own, on one rank: the others must not wait for it
         wrong = described(error)
-    heard = host.comm.allgather((wrong, made and made.mode.name))
+    heard = host.comm.allgather((wrong, made and made.mode.name, where))
     try:
-        _require_same(heard)
+        _require_same([each[:2] for each in heard])
     except ArgumentError:
         host.close()
         raise
     assert made is not None
     made.arrays.attach()
-    _warn_of_sharing(made)
+    made.sharing = placing.sharing([each[2] for each in heard])
+    if made.sharing and made.rank == made.sharing[0][0]:
+        warnings.warn(placing.told(made.sharing), RuntimeWarning, stacklevel=3)
     return made
 
 
@@ -109,13 +112,6 @@ def _require_same(heard: Sequence[tuple[str, str | None]]) -> None:
         )
 
 
-def _warn_of_sharing(made: CupyTransport) -> None:
-    arrays = made.arrays
-    made.sharing = placing.sharing(made.host.comm, arrays.runtime.identity(arrays.device))
-    if made.sharing and made.rank == made.sharing[0][0]:
-        warnings.warn(placing.told(made.sharing), RuntimeWarning, stacklevel=4)
-
-
 class CupyTransport(Transport):
     """One process's end, on one device."""
 
@@ -132,8 +128,7 @@ class CupyTransport(Transport):
         self.sharing: list[list[int]] = []
         """Ranks that have a device between them, in groups."""
         make = Direct if mode.name == "direct" else Staged
-        with arrays.runtime.on(arrays.device):
-            self.way: Way = make(arrays.runtime, host.comm)
+        self.way: Way = make(arrays, host.comm)
 
     @property
     def doing(self) -> Callable[[], str]:

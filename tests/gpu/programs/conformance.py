@@ -19,7 +19,7 @@ def transport():
     end = connect(None, mode, True, None, runtime, {})
     # Parts so short that most messages have several, the last of them shorter.
     make = Direct if mode == "direct" else Staged
-    end.way = make(runtime, end.host.comm, 100_000)
+    end.way = make(end.arrays, end.host.comm, 100_000)
     return end
 
 

@@ -88,7 +88,7 @@ def algorithms():
     for mode in ("staged", "direct"):
         transport, runtime = end(mode)
         if mode == "staged":  # parts so short that there are several
-            transport.way = Staged(runtime, transport.host.comm, 8192)
+            transport.way = Staged(transport.arrays, transport.host.comm, 8192)
         ring = cases(transport.size, "all_reduce", "ring")
         chosen = [case for case in ring if case.op == "sum"]
         if mode == "staged":
