@@ -231,20 +231,6 @@ def test_speeds_stand_beside_their_bounds():
     assert ring_found["share"] == ring_found["bound_seconds"] / ring_found["seconds"]
 
 
-@pytest.mark.parametrize("mode", ["staged", pytest.param("direct", marks=pytest.mark.long)])
-def test_a_job_by_mpi(mode, program):
-    """On one device, so that its bound is known; rank 0 alone tells."""
-    run = program(2, "checking.py", mode)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.count("found: ") == 1
-    found = json.loads(run.stdout.split("found: ")[1])
-    assert (found["right"], found["raced"], found["wrong"]) == (True, 0, [])
-    assert (found["mode"], found["sharing"], found["cuda_aware"]) == (mode, [[0, 1]], False)
-    assert [each["nbytes"] for each in found["point_to_point"]] == [8, 4096]
-    assert found["ring"]["moved"] == (2 if mode == "staged" else 7) * 4096
-    assert found["ring"]["share"] > 0
-
-
 @pytest.mark.long
 def test_its_longer_parts_run():
     assert right.conformance(on_stand_in, sizes=(2,))["right"]

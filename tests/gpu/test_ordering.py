@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from late_stream import LateArray, LateRuntime, LateStream
+from late_stream import LateArray, LateEvent, LateRuntime, LateStream
 from refcoll import spawn
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.arrays import DeviceArrays
@@ -119,25 +119,94 @@ def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
     assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
 
 
-def test_a_result_waits_for_what_its_memory_was_used_for_before():
+@pytest.mark.parametrize("background", [False, True])
+def test_a_result_waits_for_what_its_memory_was_used_for_before(background):
     """A pool gives memory again whose last use is still queued on the caller's stream."""
     runtime = LateRuntime()
-    arrays = DeviceArrays(runtime, 0)
-    old = runtime.from_host(np.zeros(8))
+    old, empty = runtime.from_host(np.zeros(8)), runtime.empty
     runtime.current().synchronize()
+    again = [old.view(np.uint8)]
 
-    def call():
-        made = arrays.empty(8, np.dtype(float))
-        runtime.copy(made, twos)
-        return made
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(8, 2.0))
+        runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
+        runtime.empty = lambda nbytes: again.pop() if again else empty(nbytes)
+        total = comm.all_reduce(x, async_op=background)
+        total = total.wait() if background else total
+        runtime.current().synchronize()
+        return runtime.address(total) == runtime.address(old), runtime.peek(total)
 
-    twos = LateArray(np.full(8, 2.0))
-    run = arrays.ordered(call)  # and before it runs, in the background, the caller goes on:
-    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
-    runtime.empty = lambda nbytes: old.view(np.uint8)
-    result = run()
-    runtime.current().synchronize()
-    assert (runtime.peek(result) == 2).all()
+    ((the_same, found),) = spawn(1, run, arrays=on(runtime))
+    assert the_same
+    assert (found == 2).all()
+
+
+@pytest.mark.parametrize("call", ["all_reduce", "reduce_scatter", "all_gather", "plan"])
+def test_what_the_caller_queues_later_is_not_waited_for(call):
+    """Though he passes no ``out``, and the call comes to its turn when that is queued."""
+    runtime, later = LateRuntime(), []
+
+    def run(comm):
+        queued = threading.Event()
+        with runtime.stream() as mine:
+            x = comm.transport.arrays.from_host(np.full(4, 1.0 + comm.rank))
+            plan = comm.plan("all_reduce", x) if call == "plan" else None
+            comm.submit(queued.wait)
+            handle = plan.start() if plan else getattr(comm, call)(x, async_op=True)
+            mine.queue(lambda: later.append("ran"))
+            queued.set()
+            found = runtime.peek(handle.wait())
+        return found
+
+    found = spawn(2, run, arrays=on(runtime))
+    assert later == []
+    gathered = [[1, 1, 1, 1, 2, 2, 2, 2]] * 2
+    wanted = {"reduce_scatter": [[3, 3]] * 2, "all_gather": gathered}.get(call, [[3] * 4] * 2)
+    assert [list(each) for each in found] == wanted
+
+
+def test_a_stream_that_is_named_takes_the_place_of_the_current_one():
+    """Of each call: what it holds is followed, and what the current one holds is not."""
+    runtime, queued = LateRuntime(), []
+
+    def arrays(rank):
+        return DeviceArrays(runtime, 0, streams[rank])
+
+    def run(comm):
+        mine = streams[comm.rank]
+        with mine:
+            x = comm.transport.arrays.from_host(np.full(5, 1.0 + comm.rank))
+        with runtime.stream() as other:
+            other.queue(lambda: queued.append("ran"))
+            return runtime.peek(comm.all_reduce(x, async_op=True).wait())
+
+    streams = [runtime.stream() for _ in range(2)]
+    for found in spawn(2, run, arrays=arrays):
+        assert (found == 3).all()
+    assert queued == []
+
+
+def test_within_a_process_the_host_waits_once_for_a_call(monkeypatch):
+    """At its end, for the communicator's own stream: between, streams wait for each other."""
+    runtime, waited = LateRuntime(devices=2), []
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(60, 1.0 + comm.rank))
+        plan = comm.plan("all_reduce", x, algorithm="ring")
+        comm.barrier()
+        if comm.rank == 0:
+            monkeypatch.setattr(LateEvent, "synchronize", lambda event: waited.append("event"))
+            monkeypatch.setattr(LateEvent, "done", property(lambda event: waited.append("asked")))
+            kept = LateStream.synchronize
+            note = lambda stream: (waited.append(stream), kept(stream))  # noqa: E731
+            monkeypatch.setattr(LateStream, "synchronize", note)
+        comm.agreement.require({}, None, 30)
+        return runtime.peek(plan.run()), comm.transport.arrays.stream
+
+    found = spawn(3, run, arrays=on(runtime))
+    assert all((values == 6).all() for values, _ in found)
+    assert {id(each) for each in waited} == {id(stream) for _, stream in found}
+    assert len(waited) == 3
 
 
 def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
@@ -211,16 +280,19 @@ def test_results_are_of_the_callers_stream_also_within_what_was_submitted():
 
 
 def test_where_a_call_fails_what_it_has_queued_is_done_all_the_same():
-    """Or it would write memory that is somebody else's by then."""
+    """On all of its streams, or it would write memory that is somebody else's by then."""
     runtime, done = LateRuntime(), []
+    arrays = DeviceArrays(runtime, 0)
+    side = arrays.side_stream()
 
     def fails():
-        runtime.current().queue(lambda: done.append("written"))
+        runtime.current().queue(lambda: done.append("merged"))
+        side.queue(lambda: done.append("copied"))
         raise ValueError("the first error")
 
     with pytest.raises(ValueError, match="the first error"):
-        DeviceArrays(runtime, 0).ordered(fails)()
-    assert done == ["written"]
+        arrays.ordered(fails)()
+    assert sorted(done) == ["copied", "merged"]
 
 
 def test_a_call_within_what_was_submitted_follows_the_stream_that_is_current_there():

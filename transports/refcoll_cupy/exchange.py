@@ -97,8 +97,7 @@ class Exchange:
         self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
     ) -> None:
         def goes_on() -> bool:
-            for each in list(self._end.under_way):  # one that fails leaves it
-                each.progress()
+            self._end.progress()
             return done()
 
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,12 @@ class Outlet:
         return not self._sent and not self._copied and self._next == len(self._parts)
 
     def abandon(self) -> None:
-        """See Lane: what is sent is read, and nothing lands."""
+        """See Lane.  What is copied is sent all the same: a rank that waits for it learns what is
+        wrong from what comes, sooner than from silence."""
+        for copied, piece, nbytes in self._copied:
+            with suppress(Exception):  # the first error is what is told
+                copied.synchronize()
+                self._send(piece, nbytes)
 
     def _copy(self, piece: Piece) -> None:
         """Queue the next part's copy to the host."""

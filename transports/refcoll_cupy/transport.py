@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from weakref import WeakSet
 
 from refcoll.transport import (
     ArgumentError,
@@ -123,8 +122,8 @@ class CupyTransport(Transport):
         self.host, self.arrays, self.mode = host, arrays, mode
         self.rank, self.size, self.nodes = host.rank, host.size, host.nodes
         self.threads = host.threads
-        self.under_way: WeakSet[exchange.Exchange] = WeakSet()
-        """Exchanges that have been started and not yet released."""
+        self.under_way: set[exchange.Exchange] = set()
+        """Exchanges that have been started and not yet released: they hold what MPI uses."""
         self.sharing: list[list[int]] = []
         """Ranks that have a device between them, in groups."""
         make = Direct if mode.name == "direct" else Staged
@@ -156,7 +155,13 @@ class CupyTransport(Transport):
         return CupyTransport(host, self.arrays.again(), self.mode)
 
     def unclaimed(self, channel: int) -> int:
+        self.progress()
         return self.host.unclaimed(channel)
+
+    def progress(self) -> None:
+        """Of all that is under way."""
+        for each in list(self.under_way):  # one that fails leaves it
+            each.progress()
 
     def abort(self, reason: str, culprit: int | None = None) -> None:
         self.host.abort(reason, culprit)
