@@ -33,7 +33,7 @@ class Buffers:
 
     def __init__(self, call: Call, transport: Transport, memory: Array | None = None) -> None:
         self._call, self._own = call, memory is not None
-        self._arrays = arrays = transport.arrays
+        self._arrays = transport.arrays
         count, rank = call.layout.count, transport.rank
         self.result = call.out if call.out is not None else made_result(call, transport)
         mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)

@@ -1,9 +1,10 @@
 """A stand-in for a device: memory of the host's, and streams that work as late as they may.
 
 What is queued runs when its stream, or an event behind it, is synchronised or has been asked for
-in vain, and not before; with ``eagerness`` some of it runs at once, chosen by chance, as on a device that is quick.  So
-whoever reads, sends or overwrites memory without having synchronised what he should have,
-meets bytes that are not there yet.  Its arrays raise where they are made the host's.
+in vain, and not before; with ``eagerness`` some of it runs at once, chosen by chance, as on a
+device that is quick.  So whoever reads, sends or overwrites memory without having waited for
+what he should have, meets bytes that are not there yet.  Its arrays raise where they are made
+the host's.
 
 It shows in which order things are done.  It is no device, and shows nothing of one: neither
 races on hardware, nor drivers, allocators, copies or speed.

@@ -155,8 +155,7 @@ def test_what_the_caller_queues_later_is_not_waited_for(call):
             handle = plan.start() if plan else getattr(comm, call)(x, async_op=True)
             mine.queue(lambda: later.append("ran"))
             queued.set()
-            found = runtime.peek(handle.wait())
-        return found
+            return runtime.peek(handle.wait())
 
     found = spawn(2, run, arrays=on(runtime))
     assert later == []
@@ -188,17 +187,19 @@ def test_a_stream_that_is_named_takes_the_place_of_the_current_one():
 
 def test_within_a_process_the_host_waits_once_for_a_call(monkeypatch):
     """At its end, for the communicator's own stream: between, streams wait for each other."""
-    runtime, waited = LateRuntime(devices=2), []
+    runtime, waited, kept = LateRuntime(devices=2), [], LateStream.synchronize
+
+    def note(stream):
+        waited.append(stream)
+        kept(stream)
 
     def run(comm):
         x = comm.transport.arrays.from_host(np.full(60, 1.0 + comm.rank))
         plan = comm.plan("all_reduce", x, algorithm="ring")
-        comm.barrier()
+        comm.agreement.require({}, None, 30)
         if comm.rank == 0:
-            monkeypatch.setattr(LateEvent, "synchronize", lambda event: waited.append("event"))
+            monkeypatch.setattr(LateEvent, "synchronize", lambda event: waited.append("an event"))
             monkeypatch.setattr(LateEvent, "done", property(lambda event: waited.append("asked")))
-            kept = LateStream.synchronize
-            note = lambda stream: (waited.append(stream), kept(stream))  # noqa: E731
             monkeypatch.setattr(LateStream, "synchronize", note)
         comm.agreement.require({}, None, 30)
         return runtime.peek(plan.run()), comm.transport.arrays.stream
