@@ -36,15 +36,14 @@ class DeviceArrays(Arrays):
         stream: Stream | None = None,
         across_processes: bool = False,
     ) -> None:
-        """``stream`` is what the caller queues on; by default what is current when he calls.
+        """``stream`` is what the caller queues on; by default what is current at each call.
 
         ``across_processes`` refuses arrays that other processes cannot reach.
         """
         self.runtime, self.device, self.across_processes = runtime, device, across_processes
         self.name = runtime.name
         self._callers_own = stream
-        self._thread = threading.local()
-        self._streams: list[Stream] = []
+        self._thread, self._streams = threading.local(), list[Stream]()
         self.stream = self.side_stream()
 
     # ---- order ----------------------------------------------------------------------------
@@ -78,13 +77,13 @@ class DeviceArrays(Arrays):
         has queued may write memory that is then free."""
         try:
             result = function()
+            self.stream.synchronize()
+            return result
         except BaseException:
             for stream in self._streams:
                 with suppress(Exception):  # the first error is what is told
                     stream.synchronize()
             raise
-        self.stream.synchronize()
-        return result
 
     def _caller(self) -> Stream:
         """The stream of whoever has called.  Within a function that was submitted that is the
@@ -135,8 +134,7 @@ class DeviceArrays(Arrays):
     def overlap(self, one: Array, other: Array) -> bool:
         """See Arrays.  All are contiguous."""
         first, second = self.runtime.address(one), self.runtime.address(other)
-        some = one.nbytes > 0 and other.nbytes > 0
-        return some and first < second + other.nbytes and second < first + one.nbytes
+        return max(first, second) < min(first + one.nbytes, second + other.nbytes)
 
     def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
         """See Arrays.  Of the caller's stream, whose it will be: a pool may give it again, when
@@ -154,11 +152,11 @@ class DeviceArrays(Arrays):
     def _reachable(self, made: Array) -> Array:
         """What the current allocator gave, if other processes can reach it, or need not."""
         if self.across_processes:
-            require_reachable(self.runtime, made, "memory of the current allocator")
+            require_reachable(self.runtime, made, "what the current allocator gives")
         return made
 
     def lent(self, view: Array) -> Array:
-        """See Arrays.  Of another device: a copy, which kernels of this one can read."""
+        """See Arrays.  Of another device: a copy, which this one's kernels can read."""
         if self.runtime.device_of(view) == self.device:
             return view
         copied = self.scratch(view.nbytes).view(view.dtype)

@@ -46,9 +46,10 @@ def connect(
 ) -> CupyTransport:
     """This process's end of ``comm``.  Collective over it.
 
-    ``mode`` is "auto", "direct" or "staged" (see ``modes``), ``stream`` what the caller queues
-    on, by default what is current when he calls; ``runtime`` is CuPy's unless it is given.  The
-    rank's device becomes the thread's current one.
+    ``mode`` is "auto", "direct" or "staged" (see ``modes``).  Every call follows what ``stream``
+    holds; by default, what the stream holds that is current at that call: ``with stream:`` around
+    a call names one for it alone.  ``runtime`` is CuPy's unless it is given.  The rank's device
+    becomes the thread's current one.
     Raises ArgumentError on every rank where one of them has no device, or has an option wrong
     or ``unknown``; warns where ranks share a device.
     """
