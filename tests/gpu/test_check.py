@@ -159,7 +159,9 @@ def test_its_verdict(found, holds, verdict):
 
 
 def test_without_cupy_it_says_so_and_ends_with_a_status_of_its_own(tmp_path):
-    (tmp_path / "cupy.py").write_text("raise ImportError('not here')")
+    """Nor does it need mpi4py to say so."""
+    for name in ("cupy", "mpi4py"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not here')")
     path = f"{tmp_path}:{':'.join(sys.path)}"
     command = [sys.executable, str(FILE), "--json", str(tmp_path / "found.json")]
     run = subprocess.run(["env", f"PYTHONPATH={path}", *command], capture_output=True, text=True,
@@ -169,6 +171,29 @@ def test_without_cupy_it_says_so_and_ends_with_a_status_of_its_own(tmp_path):
     told = json.loads((tmp_path / "found.json").read_text())
     assert set(told) == {"format", "versions", "gpu", "holds", "verdict"}
     assert (told["gpu"], told["holds"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--launcher", "mpiexec -n {ranks}"], "is not like 'NAME=mpiexec -n {ranks}'"),
+        (["--launcher", "intel=mpiexec -n 2"], "is not like"),
+        (["--json", "nowhere/found.json"], "nowhere is no directory"),
+    ],
+)
+def test_bad_usage_is_told_before_anything_is_tried(options, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["check.py", *options])
+    with pytest.raises(SystemExit) as ended:
+        check.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_launchers_have_names():
+    """What follows the first = is the command, others in it too."""
+    line = "intel=env I_MPI_OFFLOAD=1 mpiexec.hydra -n {ranks}"
+    assert check.launchers([line]) == {"intel": "env I_MPI_OFFLOAD=1 mpiexec.hydra -n {ranks}"}
+    assert check.launchers(None)["mpi"].endswith("mpirun -n {ranks}")
 
 
 def test_its_json_is_whole(monkeypatch):
