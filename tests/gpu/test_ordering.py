@@ -5,6 +5,8 @@ The stand-in for the device works as late as it may; ranks' streams are their ow
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,31 @@ def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
     run = [lambda comm: one_way(comm, runtime, writes_again)]
     assert (spawn(2, *run, arrays=on(runtime))[1] == 7).all()
     assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
+
+
+def test_what_is_taken_before_it_is_waited_for_is_there():
+    """Rank 1 waits for rank 2, which sends when rank 0 has got rid of what it has queued."""
+    runtime, rid = LateRuntime(), threading.Event()
+
+    def run(comm):
+        end, arrays = comm.transport, comm.transport.arrays
+        with runtime.stream():
+            view = arrays.from_host(np.full(100, 7 + comm.rank, np.uint8))
+            receives = [Incoming(100, 2), Incoming(100, 0)] if comm.rank == 1 else []
+            exchange = end.prepare([] if receives else [Outgoing(view, 1)], receives, 1)
+            if comm.rank == 2:
+                rid.wait(30)
+            exchange.start()
+            came = [exchange.wait(i, 30).copy() for i in range(len(receives))]
+            exchange.release(30)
+            if comm.rank == 0:
+                rid.set()
+            comm.agreement.require({}, None, 30)
+            return [arrays.to_host(each) for each in came]
+
+    ((), (second, first), ()) = spawn(3, run, arrays=on(runtime))
+    assert (second == 9).all()
+    assert (first == 7).all()
 
 
 @pytest.mark.parametrize("background", [False, True])
