@@ -64,7 +64,7 @@ def test_two_ranks(program):
     """One job: the contract, the synchronisations, connecting and what it moves, and check.py's."""
     parts = ("conformance.py:direct:0", "synchronisations.py", ":".join(["over_mpi.py", *CASES]),
              "checking.py:staged")  # fmt: skip
-    run = program(2, "in_turn.py", *parts)
+    run = program(2, "in_turn.py", *parts, limit=240)
     assert run.returncode == 0, run.stderr
     require_kept(CHECKS, 2, run.stdout)
     for name in SYNCHRONISATIONS:
