@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from refcoll.transport import (
     ArgumentError,
@@ -54,42 +55,54 @@ def connect(
     or ``unknown``; warns where ranks share a device.
     """
     host = connect_host(comm)
-    made, where, wrong = None, ("", ""), ""
+    made, said = _attempted(lambda: _made(host, mode, cuda_aware, stream, runtime, unknown))
+    heard = host.comm.allgather(said)
     try:
-        if unknown:
-            names = ", ".join(unknown)
-            raise ArgumentError(
-                f"{names} is no option: there are comm, mode, cuda_aware and stream"
-            )
-        made = _made(host, mode, cuda_aware, stream, runtime or _cupy())
-        where = placing.where(made.arrays.runtime, made.arrays.device)
-    except RefcollError as error:
-        wrong = str(error)
-    except Exception as error:  # CUDA's own, on one rank: the others must not wait for it
-        wrong = described(error)
-    heard = host.comm.allgather((wrong, made and made.mode.name, where))
-    try:
-        _require_same([each[:2] for each in heard])
+        _require_same(heard)
     except ArgumentError:
         host.close()
         raise
     assert made is not None
     made.arrays.attach()
-    made.sharing = placing.sharing([each[2] for each in heard])
+    made.sharing = placing.sharing([each.where for each in heard])
     if made.sharing and made.rank == made.sharing[0][0]:
         warnings.warn(placing.told(made.sharing), RuntimeWarning, stacklevel=3)
     return made
 
 
-def _cupy() -> Runtime:
-    from refcoll_cupy.devices import CupyRuntime
+@dataclass(frozen=True)
+class _Said:
+    """What a rank tells the others when it connects."""
 
-    return CupyRuntime()
+    wrong: str = ""
+    way: str = ""
+    where: tuple[str, str] = ("", "")
+
+
+def _attempted(make: Callable[[], CupyTransport]) -> tuple[CupyTransport | None, _Said]:
+    """A rank's end, and what it tells the others: also what goes wrong, or they would wait."""
+    try:
+        made = make()
+        where = placing.where(made.arrays.runtime, made.arrays.device)
+        return made, _Said(way=made.mode.name, where=where)
+    except RefcollError as error:
+        return None, _Said(wrong=str(error))
+    except Exception as error:  # CUDA's own
+        return None, _Said(wrong=described(error))
 
 
 def _made(
-    host: MPITransport, mode: str, cuda_aware: bool, stream: Stream | None, runtime: Runtime
+    host: MPITransport,
+    mode: str,
+    cuda_aware: bool,
+    stream: Stream | None,
+    runtime: Runtime | None,
+    unknown: Mapping[str, object],
 ) -> CupyTransport:
+    if unknown:
+        names = ", ".join(unknown)
+        raise ArgumentError(f"{names} is no option: there are comm, mode, cuda_aware and stream")
+    runtime = runtime or _cupy()
     found = modes.chosen(mode, cuda_aware, modes.answers(host.comm))
     device = placing.device_for(runtime, host.rank, host.nodes)
     accepting.require_stream(stream, device)
@@ -98,17 +111,23 @@ def _made(
     return CupyTransport(host, arrays, found)
 
 
-def _require_same(heard: Sequence[tuple[str, str | None]]) -> None:
-    wrong = {f"on rank {rank}": each for rank, (each, _) in enumerate(heard) if each}
+def _cupy() -> Runtime:
+    from refcoll_cupy.devices import CupyRuntime
+
+    return CupyRuntime()
+
+
+def _require_same(heard: Sequence[_Said]) -> None:
+    wrong = {f"on rank {rank}": each.wrong for rank, each in enumerate(heard) if each.wrong}
     if len(wrong) == len(heard) > 1 and len(set(wrong.values())) == 1:
-        wrong = {"on every rank": heard[0][0]}
+        wrong = {"on every rank": heard[0].wrong}
     if wrong:
         told = "; ".join(f"{where}: {each}" for where, each in wrong.items())
         raise ArgumentError(f"transport='cupy' {told}")
-    found = [name for _, name in heard]
-    if len(set(found)) > 1:
+    ways = [each.way for each in heard]
+    if len(set(ways)) > 1:
         raise ArgumentError(
-            f"transport='cupy' would go by ways {found}, by rank: give all ranks the same mode"
+            f"transport='cupy' would go by ways {ways}, by rank: give all ranks the same mode"
         )
 
 
