@@ -128,7 +128,7 @@ class TakesInOrder(Broken):
 
     def prepare(self, sends, receives, channel):
         made = self.inner.prepare(sends, receives, channel)
-        made._early = list
+        made._waiting._early = list
         return made
 
 
