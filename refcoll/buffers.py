@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from math import prod
 
-from refcoll.arguments import GATHERING, SCATTERING, Call, result_shape
 from refcoll.interpreters.execute import Input
 from refcoll.operators import Array
+from refcoll.outputs import result_shape
+from refcoll.requests import GATHERING, SCATTERING, Call
 from refcoll.transport import Transport
 
 

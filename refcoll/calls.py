@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from refcoll.agreement import Agreement, Said
-from refcoll.arguments import Call, Request, checked, seconds, taken
+from refcoll.arguments import checked
 from refcoll.buffers import made_result
 from refcoll.errors import (
     ArgumentError,
@@ -22,10 +22,12 @@ from refcoll.errors import (
     RefcollError,
     TransportError,
     flag,
+    seconds,
 )
 from refcoll.inorder import Handle, InOrder
 from refcoll.oneoff import OneOff
 from refcoll.operators import Array
+from refcoll.requests import Call, Request, taken
 from refcoll.topology import Nodes
 from refcoll.transport import Transport
 from refcoll.tuning import Tuning
