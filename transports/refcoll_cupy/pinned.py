@@ -9,7 +9,7 @@ LARGEST = 4 << 20
 """Bytes of a piece.  Copies of so much run at the full speed of the bus; two pieces for each
 message are in flight, so more would only take longer to begin."""
 SMALLEST = 4 << 10
-_MOST = 64
+MOST = 64
 """Pieces of one size that are kept."""
 
 
@@ -49,7 +49,7 @@ class Pool:
     def give_back(self, piece: Piece) -> None:
         """Nobody but the device uses it any more."""
         kept = self._free.setdefault(piece.octets.nbytes, [])
-        if len(kept) < _MOST:
+        if len(kept) < MOST:
             kept.append(piece)
         else:
             if piece.read is not None:  # before its memory goes
