@@ -40,8 +40,8 @@ class Replica:
         own = comm.split(0, comm.rank)
         assert own is not None  # every rank has a color
         self.comm, self.parameters = own, parameters
-        self._synchronised = True
-        """Whether the next backward is to be."""
+        self.synchronised = True
+        """Whether the next backward ends a step: not in ``no_sync``."""
         self._reduced: Reduced | None = None
         try:
             self.setup = agreed(own, make)
@@ -76,18 +76,18 @@ class Replica:
         What is raised in it, on any rank, ends the run on all ranks.
         """
         with self._told_to_all():
-            self._steps.begin(weight, self._synchronised)
+            self._steps.begin(weight, self.synchronised)
             yield self._steps.add
             self._steps.finish()
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         """Backwards in it are added up; the next one after it synchronises all of them."""
-        before, self._synchronised = self._synchronised, False
+        before, self.synchronised = self.synchronised, False
         try:
             yield
         finally:
-            self._synchronised = before
+            self.synchronised = before
 
     def wait_for_buckets(self) -> Reduced:
         """What the reduction has made of each bucket.  Ends the communication of the step."""
