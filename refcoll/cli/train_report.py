@@ -18,10 +18,15 @@ from refcoll.words import said_seconds
 
 
 class Telling(Listener):
-    """On rank 0: a bar on the terminal's standard error and, unless quiet, a line an epoch."""
+    """On rank 0: a bar on the terminal's standard error and, unless quiet, a line an epoch.
 
-    def __init__(self, rank: int, task: Task, quiet: bool = False) -> None:
-        self._rank, self._task, self._quiet = rank, task, quiet
+    Where standard error is no terminal (under mpirun, say), and epochs are not told of, it gets a
+    line for each of several ``ways``.
+    """
+
+    def __init__(self, rank: int, task: Task, ways: int = 1, quiet: bool = False) -> None:
+        self._rank, self._task, self._ways, self._quiet = rank, task, ways, quiet
+        self._begun = 0
         self._steps = sum(1 for _ in task.steps(0))
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         self._bar = Progress(
@@ -31,6 +36,10 @@ class Telling(Listener):
 
     def begin(self, how: How) -> Telling:
         """Another training begins."""
+        self._begun += 1
+        if self._rank == 0 and self._ways > 1 and self._bar.disable:
+            said = f"training: {how.name}, {self._begun} of {self._ways}"
+            print(said, file=sys.stderr, flush=True)
         self._bar.start()
         self._doing = self._bar.add_task(how.name, total=self._steps * self._task.epochs)
         return self
@@ -101,14 +110,16 @@ def report_all(trials: Sequence[Trial]) -> None:
         "samples/s", "communication", "exposed", "hidden", "holds",
     )  # fmt: skip
     failing = [each for each in trials if not each.holds]
+    for each in failing:
+        print(f"{each.way}: {verdict(each)}")
+    if not failing:
+        print("holds: all replicas alike to the bit, loss curves right")
     epochs = len(trials[0].losses)
     print(
         f"{trials[0].ranks} ranks, {epochs} epoch{'s' * (epochs != 1)}, "
         f"S = {said_bytes(trials[0].nbytes)}; times and bytes a step"
     )
     console().print(table(None, header, [_cells(each) for each in trials]))
-    print(*(f"{each.way}: {verdict(each)}" for each in failing), sep="\n", end="")
-    print("holds: all replicas alike to the bit, loss curves right" if not failing else "")
 
 
 def _cells(trial: Trial) -> list[str]:
