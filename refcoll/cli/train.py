@@ -19,8 +19,8 @@ from refcoll.cli.train_ways import beside, compared, link, straggler, way
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.dataparallel.digits import digits
+from refcoll.dataparallel.tasks import OPTIMIZERS, Task
 from refcoll.dataparallel.timeline import chrome_trace
-from refcoll.dataparallel.training import OPTIMIZERS, Task
 from refcoll.dataparallel.trials import DTYPES, Trial, reference, trial
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_size

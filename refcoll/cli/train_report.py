@@ -11,8 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from refcoll.cli.output import console, table
 from refcoll.cli.units import said_bytes
+from refcoll.dataparallel.tasks import How, Task
 from refcoll.dataparallel.timeline import drawn, rows
-from refcoll.dataparallel.training import How, Listener, Outcome, Task
+from refcoll.dataparallel.training import Listener, Outcome
 from refcoll.dataparallel.trials import Trial
 from refcoll.words import said_seconds
 

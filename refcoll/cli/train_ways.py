@@ -10,7 +10,7 @@ from refcoll.cli.units import bytes_per_second, seconds
 from refcoll.dataparallel.compression import NAMES
 from refcoll.dataparallel.parallel import DataParallel
 from refcoll.dataparallel.sharded import ParameterServer, Zero2
-from refcoll.dataparallel.training import How
+from refcoll.dataparallel.tasks import How
 from refcoll.errors import ArgumentError
 from refcoll.testing.counting import Counting
 from refcoll.testing.slowing import Slowed

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from refcoll.communicator import Communicator
+from refcoll.dataparallel.tasks import How, Task
 from refcoll.dataparallel.timeline import Timeline, gather
-from refcoll.dataparallel.training import How, Listener, Outcome, Task, alone, train
+from refcoll.dataparallel.training import Listener, Outcome, alone, train
 from refcoll.stragglers import Stragglers
 
 DTYPES = ("float32", "float64")

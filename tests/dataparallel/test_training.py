@@ -8,7 +8,8 @@ from refcoll.communicator import Communicator
 from refcoll.dataparallel import DataParallel, ParameterServer, Zero2
 from refcoll.dataparallel.digits import TESTED, Images, digits
 from refcoll.dataparallel.mlp import backward, forward, initialised, losses
-from refcoll.dataparallel.training import How, Task
+from refcoll.dataparallel.tasks import How, Task
+from refcoll.dataparallel.training import alone
 from refcoll.dataparallel.trials import reference, trial
 from refcoll.testing.counting import Counting
 
@@ -50,6 +51,24 @@ def test_gradients_are_the_slopes_of_the_loss():
                 ends.append(loss())
             parameters[name][place] = kept
             assert gradient[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_small_difference_stays_small_so_that_rounding_can_be_told_from_a_fault(seed):
+    """The curve is smooth in the parameters to start from; at a rectifier's kinks it is not."""
+    amount = 1e-5
+
+    class Disturbed(Task):
+        def begun(self):
+            parameters, optimizer = super().begun()
+            generator = np.random.default_rng(seed)
+            for each in parameters.values():
+                each += amount * np.abs(each).max() * generator.standard_normal(each.shape)
+            return parameters, optimizer
+
+    given = (*digits("float64"), (64, 48, 48, 48, 10), 3, 128)
+    curve, moved = np.array(alone(Task(*given))), np.array(alone(Disturbed(*given)))
+    assert 0 < np.abs(moved / curve - 1).max() < 5 * amount
 
 
 def tried(size, task, how, **options):
