@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,7 +74,7 @@ def compared(first: Way) -> list[Way]:
         first, one(), one(overlap=False), one(algorithm="ring"), one(deterministic=True),
         one(zero=2), one(server=True), *(one(compress=name) for name in NAMES if name != "none"),
     ]  # fmt: skip
-    return list({each.how.name: each for each in reversed(ways)}.values())[::-1]
+    return _once(ways)
 
 
 def beside(first: Way, names: str) -> list[Way]:
@@ -84,7 +84,15 @@ def beside(first: Way, names: str) -> list[Way]:
     for name in asked:
         if name not in known:
             raise ArgumentError(f"beside={name!r}: there are {', '.join(known)}")
-    return list({name: known[name] for name in (first.how.name, *asked)}.values())
+    return _once([first, *(known[name] for name in asked)])
+
+
+def _once(ways: Sequence[Way]) -> list[Way]:
+    """The first of each name."""
+    found: dict[str, Way] = {}
+    for each in ways:
+        found.setdefault(each.how.name, each)
+    return list(found.values())
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,28 @@ def test_what_was_asked_for_comes_first_and_once(train, tmp_path):
     assert ways.count("ZeRO-2") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "ways"),
+    [
+        (["--beside", "not overlapped, ring"], ["all-reduce", "not overlapped", "ring"]),
+        (["-a", "ring", "--beside", "ring,ZeRO-2"], ["ring", "ZeRO-2"]),
+        (
+            ["--zero", "2", "--deterministic", "--no-overlap", "--beside", "bf16"],
+            ["ZeRO-2, deterministic, not overlapped", "bf16"],
+        ),
+    ],
+)
+def test_some_ways_beside_this_one(train, tmp_path, options, ways):
+    path = tmp_path / "train.json"
+    status, out, err = train(*QUICK, *options, "--json", str(path))
+    assert status == 0
+    assert [each["way"] for each in json.loads(path.read_text())["trials"]] == ways
+    assert out.startswith("holds: all replicas alike to the bit, loss curves right\n")
+    assert err.splitlines() == [
+        f"training: {way}, {place} of {len(ways)}" for place, way in enumerate(ways, 1)
+    ]
+
+
 def test_json_on_standard_output_is_all_there_is(train):
     status, out, _ = train(*QUICK, "--json", "-")
     assert status == 0
@@ -113,6 +135,7 @@ def test_the_straggler_is_told_of(train):
         (["--compress", "int8"], "compress='int8' must be one of fp16"),
         (["--optimizer", "lamb"], "optimizer='lamb': there are sgd, momentum, adam"),
         (["--dtype", "int32"], "dtype='int32': there are float32, float64"),
+        (["--beside", "rings"], "beside='rings': there are all-reduce, not overlapped, ring,"),
         (["--hidden", "64,x"], "hidden='64,x': use widths such as 64 or 256,256"),
         (["--hidden", "0"], "hidden='0': use widths"),
         (["--buckets", "torch"], "rule='torch' is not known"),
