@@ -110,8 +110,7 @@ class Steps:
         """Take part in a step without a batch, if any rank has one; whether there is a step."""
         self._require_finished()
         if self._call_the_roll().wait().active == 0:
-            self._reducer.forget()
-            self._weight = 0.0
+            self._reducer.forget()  # what came in batches of no samples
             return False
         self._reducer.begin(0.0, self._divisor())
         self._launch_rest()
