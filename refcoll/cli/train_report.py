@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from math import isfinite
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -73,8 +72,11 @@ def verdict(trial: Trial) -> str:
     gap = f"within {trial.gap:.1e} of one process's"
     if trial.within is None:
         return f"holds: {alike}; compressed, so the loss curve is another: {gap}, relatively"
-    if not isfinite(trial.gap):
-        return "FAILS: the loss is not finite: training diverges; try a smaller --lr"
+    if not trial.stable:
+        return (
+            "FAILS: the loss is not finite, or rounding alone moves it so much that its curve "
+            "tells nothing: training diverges; try a smaller --lr"
+        )
     if not trial.holds:
         return f"FAILS: the loss curve is {gap}, and rounding explains {trial.within:.0e}"
     return f"holds: {alike}; the loss curve is {gap} (rounding: up to {trial.within:.0e})"

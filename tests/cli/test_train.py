@@ -174,6 +174,13 @@ def test_the_straggler_is_told_of(train):
     assert re.search(r"rank 1 entered last in \d+ of \d+ calls", out)
 
 
+def test_a_training_that_diverges_does_not_hold(train):
+    """Rounding alone moves its loss by several times as much as it is."""
+    status, out, _ = train("--epochs", "2", "--ranks", "2", "--lr", "1000")
+    assert status == 1
+    assert "FAILS: the loss is not finite, or rounding alone" in out
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
