@@ -43,6 +43,8 @@ def _finding(report: Report, group: Group, title: str) -> Iterator[str]:
         yield from _code("text", *places(simplest.standing))
     if group.others():
         yield from (f"({group.others()})", "")
+    if (needed := report.needed(simplest)) is not None:
+        yield from (f"{needed[0].upper()}{needed[1:]}", "")
     yield from _code("sh", report.reproducer(simplest))
 
 
