@@ -12,32 +12,30 @@ from refcoll.oracle.merging import is_nan
 
 
 def flipped_bit(e: Evidence, rank: int) -> str | None:
-    """The same bit is another one in all wrong elements, set here and cleared there."""
+    """The same bit is another one in all wrong elements, set here and cleared there.
+
+    That of a float's sign is its own matter, and one that is always set is an offset.
+    """
     places, got = e.wrong[rank], e.got(rank)
-    if e.probe in ("rough", "special") or kind(got.dtype) not in "if":
+    if e.probe in ("rough", "special") or kind(got.dtype) not in "if" or len(places) < _FEWEST:
         return None
     if str(e.call.op).startswith(("avg", "logical")):  # rounded, or of one bit
         return None
-    bit = the_flipped_bit(got[places], e.wanted(rank)[places])
-    return None if bit is None else f"{e.where(places)}: right, but with bit {bit} flipped"
+    one, other = (
+        np.ascontiguousarray(x[places]).view(f"u{got.dtype.itemsize}")
+        for x in (got, e.wanted(rank))
+    )
+    mask = int(one[0] ^ other[0])
+    bit, sign = mask.bit_length() - 1, 8 * got.dtype.itemsize - 1
+    if mask.bit_count() != 1 or ((one ^ other) != mask).any() or len({*(one & mask)}) == 1:
+        return None
+    if kind(got.dtype) == "f" and bit == sign:
+        return None
+    return f"{e.where(places)}: right, but with bit {bit} flipped"
 
 
 _FEWEST = 4
 """Elements: by chance one bit tells two numbers apart now and then."""
-
-
-def the_flipped_bit(got: Array, wanted: Array) -> int | None:
-    """The one by which each of the elements differs, counted from the lowest; None if there is
-    none.  That of a float's sign is its own matter, and one that is always set is an offset."""
-    wide = f"u{got.dtype.itemsize}"
-    one, other = (np.ascontiguousarray(x).view(wide) for x in (got, wanted))
-    mask = int(one[0] ^ other[0])
-    if len(got) < _FEWEST or mask.bit_count() != 1 or ((one ^ other) != mask).any():
-        return None
-    if len({*(one & mask).tolist()}) == 1:
-        return None
-    bit = mask.bit_length() - 1
-    return None if kind(got.dtype) == "f" and bit == 8 * got.dtype.itemsize - 1 else bit
 
 
 def byte_order(e: Evidence, rank: int) -> str | None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.diagnosing.forms import the_flipped_bit
 from refcoll.oracle.merging import merged, merging
 from refcoll.testing.values import dtype_named
 from refcoll.words import ranked
@@ -90,8 +89,6 @@ def _become(e: Evidence, row: Array, differ: Array, whole: Array, first: int) ->
     for said, other in _ways(own):
         if np.array_equal(other, got):
             return f"{said} in {e.where(differ)}"
-    if (bit := the_flipped_bit(got, own)) is not None:
-        return f"with bit {bit} flipped in {e.where(differ)}"
     return _displaced(e, got, differ, whole, first)
 
 
@@ -109,12 +106,14 @@ def _ways(own: Array) -> Iterator[tuple[str, Array]]:
 
 def _displaced(e: Evidence, got: Array, differ: Array, whole: Array, first: int) -> str:
     """The same number of elements further on, or back, around the end."""
-    values = len(np.unique(whole))
-    if whole.size * (1 / max(values, 1)) ** len(differ) > _CHANCE:
+    numbers = float(np.ptp(whole.astype(np.float64))) + 1  # that are drawn from
+    if whole.size * numbers ** -float(len(differ)) > _CHANCE:
         return ""
-    at = first + differ
+    at, half = first + differ, whole.size // 2
     for source in np.flatnonzero(whole == got[0]):
         by = int(source - at[0])
+        if at[0] + by < 0 or at[-1] + by >= whole.size:  # around the end: the shorter way
+            by = (by + half) % whole.size - half
         if by and np.array_equal(whole[(at + by) % whole.size], got):
             return f"that of element i {'+' if by > 0 else '-'} {abs(by)} in {e.where(differ)}"
     return ""
