@@ -110,6 +110,20 @@ def test_a_bit_in_each_line(dtype, bit):
     assert found.endswith(f"{every}: right, but with bit {bit} flipped")
 
 
+@pytest.mark.parametrize(("dtype", "half"), [("float64", 32), ("int32", 16), ("uint64", 32)])
+def test_halves_of_every_other_element(dtype, half):
+    """It was once called a contribution that is missing."""
+
+    def change(rank, right, given):
+        raw = right.view(f"u{right.itemsize}")
+        width = raw.dtype.type(half)
+        raw[1::2] = raw[1::2] >> width | raw[1::2] << width
+        return right
+
+    found = said(Call("all_reduce", 131, dtype), change)
+    assert found.endswith(f"(every 2nd): right, but with the upper and lower {half} bits swapped")
+
+
 def test_a_bit_that_is_always_set_is_an_offset():
     def change(rank, right, given):
         right[right & 4 == 0] += 4

@@ -39,11 +39,19 @@ _FEWEST = 4
 
 
 def byte_order(e: Evidence, rank: int) -> str | None:
-    """Every element with its bytes the other way round."""
+    """Every element with its bytes, or its two halves, the other way round."""
     wanted = e.wanted(rank)
-    if wanted.dtype.itemsize == 1 or not _same_bits(e, rank, wanted.byteswap()):
+    half = wanted.dtype.itemsize // 2
+    if half == 0:
         return None
-    return f"{e.where(e.wrong[rank])}: right, but with the bytes in reverse order"
+    if _same_bits(e, rank, wanted.byteswap()):
+        return f"{e.where(e.wrong[rank])}: right, but with the bytes in reverse order"
+    if kind(wanted.dtype) == "c" or half == 1:  # parts; the same as bytes
+        return None
+    halves = np.ascontiguousarray(wanted).view(f"u{half}").reshape(-1, 2)[:, ::-1]
+    if not _same_bits(e, rank, np.ascontiguousarray(halves).ravel().view(wanted.dtype)):
+        return None
+    return f"{e.where(e.wrong[rank])}: right, but with the upper and lower {8 * half} bits swapped"
 
 
 def swapped_parts(e: Evidence, rank: int) -> str | None:

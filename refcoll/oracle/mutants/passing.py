@@ -64,6 +64,18 @@ class OneRankSwapsBytes(Faulty):
         return x.byteswap() if self.rank == 1 else x.copy()
 
 
+class HalvesSwapped(Faulty):
+    """Numbers of 64 bits travel as pairs of 32, and every other pair is put together wrongly."""
+
+    shows_at = ShowsAt("all_reduce", counts="2 and more", dtypes=("float64", "int64"))
+    says = "upper and lower 32 bits swapped"
+
+    def store(self, values: Array, out: Array) -> None:
+        pairs = values.view(np.uint32).reshape(-1, 2)
+        pairs[1::2] = pairs[1::2, ::-1].copy()
+        out[:] = values
+
+
 class BitInEachLine(Faulty):
     """Faulty memory: in each line of 64 bytes a bit is another one when the result is stored."""
 
@@ -99,5 +111,5 @@ class ValuesClipped(Faulty):
 
 MUTANTS = mutants(
     "on the way", NextLane, RefilledTooEarly, OneRankNarrower, SignNotSent, OneRankSwapsBytes,
-    BitInEachLine, StepNumberAdded, ValuesClipped,
+    HalvesSwapped, BitInEachLine, StepNumberAdded, ValuesClipped,
 )  # fmt: skip
