@@ -28,6 +28,13 @@ def accepted(
         )
     if name == "out" and _read_only(value):
         raise ArgumentError("out is read-only; pass an array that may be written")
+    _require_usable(runtime, array, name, device)
+    if across_processes:
+        require_reachable(runtime, array, name)
+    return array
+
+
+def _require_usable(runtime: Runtime, array: Device, name: str, device: int) -> None:
     lies = runtime.device_of(array)
     if lies != device:
         raise ArgumentError(
@@ -45,9 +52,6 @@ def accepted(
             f"{name} begins at an address that is no multiple of {array.dtype.alignment}, as "
             f"{array.dtype.name} must on a device: pass a copy"
         )
-    if across_processes:
-        require_reachable(runtime, array, name)
-    return array
 
 
 def require_reachable(runtime: Runtime, array: Device, name: str) -> None:
