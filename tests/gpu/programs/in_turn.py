@@ -12,4 +12,3 @@ for each in sys.argv[1:]:
     name, *arguments = each.split(":")
     sys.argv = [name, *arguments]
     runpy.run_path(str(Path(__file__).parent / name), run_name="__main__")
-    print(f"ended: {each}.", flush=True)
