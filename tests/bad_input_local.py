@@ -462,6 +462,10 @@ METHODS = [
         _unknown("plan.start(oops=1)"),
     ),
     *_of(
+        "CollectivePlan.wait",
+        ("any other", "a timeout", "plan.wait(5)", "takes 1 positional argument", TypeError),
+    ),
+    *_of(
         "Handle.wait",
         ("any other", "a timeout", "handle.wait(5)", "takes 1 positional argument", TypeError),
     ),
