@@ -126,5 +126,5 @@ def test_links_are_limited_both_ways(built, program):
     what a host sends limited, it would take S and 3 S; a bound from below holds under any load."""
     nbytes = 400_000
     hosts = built(4, 1, "20mbit")
-    told = program(hosts, "times.py", str(nbytes // 4), "3", "linear")
+    told = program(hosts, "times.py", str(nbytes // 4), "1", "linear")
     assert told["linear"] > 0.95 * 6 * nbytes / hosts.bandwidth
