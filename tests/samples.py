@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
 
 from refcoll import algorithms, node_shape
 from refcoll.registry import CHECKED
@@ -95,6 +96,21 @@ def through(sizes, among=None):
         chosen = algorithms() if among is None else among
         some = [each for each in chosen if any(map(each.sizes.holds, sizes))]
         return pytest.mark.parametrize("each", some, ids=named)(tested)
+
+    return decorated
+
+
+def drawn(most, *strategies):
+    """A test of what hypothesis draws: of ``most`` examples by `pytest -m long`, and of a third
+    of them every day.  Each run draws others."""
+
+    def decorated(test):
+        def tested(examples):
+            settings(max_examples=examples, deadline=None)(given(*strategies)(test))()
+
+        tested.__name__, tested.__doc__ = test.__name__, test.__doc__
+        often = [most // 3, pytest.param(most, marks=pytest.mark.long)]
+        return pytest.mark.parametrize("examples", often)(tested)
 
     return decorated
 

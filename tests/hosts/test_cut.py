@@ -30,8 +30,9 @@ def under_way(hosts, job):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize("cut", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_cut_link_is_an_error_on_every_rank(cut, slow):
+    """Of two hosts each is then alone, whichever is cut off; the ranks of both are asked."""
     with ThreadPoolExecutor(1) as background:
         command = (sys.executable, str(PROGRAMS / "endless.py"), str(TIMEOUT))
         job = background.submit(slow.mpirun, *command, timeout=60)
