@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from late_stream import LateArray, LateRuntime, LateStream
+from late_stream import LateRuntime, LateStream
 from refcoll import spawn
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.arrays import DeviceArrays
@@ -119,25 +119,51 @@ def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
     assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
 
 
-def test_a_result_waits_for_what_its_memory_was_used_for_before():
+def test_what_is_taken_before_it_is_waited_for_is_there():
+    """Rank 1 waits for rank 2, which sends when rank 0 has got rid of what it has queued."""
+    runtime, rid = LateRuntime(), threading.Event()
+
+    def run(comm):
+        end, arrays = comm.transport, comm.transport.arrays
+        with runtime.stream():
+            view = arrays.from_host(np.full(100, 7 + comm.rank, np.uint8))
+            receives = [Incoming(100, 2), Incoming(100, 0)] if comm.rank == 1 else []
+            exchange = end.prepare([] if receives else [Outgoing(view, 1)], receives, 1)
+            if comm.rank == 2:
+                rid.wait(30)
+            exchange.start()
+            came = [exchange.wait(i, 30).copy() for i in range(len(receives))]
+            exchange.release(30)
+            if comm.rank == 0:
+                rid.set()
+            comm.agreement.require({}, None, 30)
+            return [arrays.to_host(each) for each in came]
+
+    ((), (second, first), ()) = spawn(3, run, arrays=on(runtime))
+    assert (second == 9).all()
+    assert (first == 7).all()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_result_waits_for_what_its_memory_was_used_for_before(background):
     """A pool gives memory again whose last use is still queued on the caller's stream."""
     runtime = LateRuntime()
-    arrays = DeviceArrays(runtime, 0)
-    old = runtime.from_host(np.zeros(8))
+    old, empty = runtime.from_host(np.zeros(8)), runtime.empty
     runtime.current().synchronize()
+    again = [old.view(np.uint8)]
 
-    def call():
-        made = arrays.empty(8, np.dtype(float))
-        runtime.copy(made, twos)
-        return made
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(8, 2.0))
+        runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
+        runtime.empty = lambda nbytes: again.pop() if again else empty(nbytes)
+        total = comm.all_reduce(x, async_op=background)
+        total = total.wait() if background else total
+        runtime.current().synchronize()
+        return runtime.address(total) == runtime.address(old), runtime.peek(total)
 
-    twos = LateArray(np.full(8, 2.0))
-    run = arrays.ordered(call)  # and before it runs, in the background, the caller goes on:
-    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
-    runtime.empty = lambda nbytes: old.view(np.uint8)
-    result = run()
-    runtime.current().synchronize()
-    assert (runtime.peek(result) == 2).all()
+    ((the_same, found),) = spawn(1, run, arrays=on(runtime))
+    assert the_same
+    assert (found == 2).all()
 
 
 def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
@@ -161,66 +187,20 @@ def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_
         assert (second == 20).all()
 
 
-@pytest.mark.parametrize("background", [False, True])
-def test_another_librarys_array_is_taken_in_the_thread_that_hands_it_over(background):
-    """That library orders it behind the thread's own stream: DLPack asks it to."""
-    runtime = LateRuntime()
-    threads = []
-
-    class Foreign:
-        def __init__(self, values):
-            self.values = values
-
-        @property
-        def __cuda_array_interface__(self):
-            threads.append(threading.current_thread().name)
-            runtime.copy(LateArray(self.values), LateArray(np.ones(4)))
-            return {"shape": (4,), "typestr": "<f8", "version": 3,
-                    "data": (self.values.ctypes.data, False)}  # fmt: skip
-
-    def run(comm):
-        comm.submit(comm.barrier).wait()  # from now on there is another thread
-        with runtime.stream():
-            x = Foreign(np.zeros(4))
-            total = comm.all_reduce(x, async_op=background)
-        return runtime.peek(total.wait() if background else total)
-
-    for found in spawn(2, run, arrays=on(runtime)):
-        assert (found == 2).all()
-    assert threads
-    assert "refcoll" not in threads
-
-
-def test_results_are_of_the_callers_stream_also_within_what_was_submitted():
-    """Whoever keeps them goes on with them there; a pool may give their memory again to it."""
-    runtime = LateRuntime()
-    streams, empty = [], runtime.empty
-
-    def noted(nbytes):
-        streams.append(runtime.current())
-        return empty(nbytes)
-
-    def run(comm):
-        x = comm.transport.arrays.from_host(np.ones(7))
-        with runtime.stream() as mine:
-            runtime.empty = noted
-            comm.submit(lambda: comm.all_reduce(x)).wait()
-        return mine in streams
-
-    assert spawn(1, run, arrays=on(runtime)) == [True]
-
-
 def test_where_a_call_fails_what_it_has_queued_is_done_all_the_same():
-    """Or it would write memory that is somebody else's by then."""
+    """On all of its streams, or it would write memory that is somebody else's by then."""
     runtime, done = LateRuntime(), []
+    arrays = DeviceArrays(runtime, 0)
+    side = arrays.side_stream()
 
     def fails():
-        runtime.current().queue(lambda: done.append("written"))
+        runtime.current().queue(lambda: done.append("merged"))
+        side.queue(lambda: done.append("copied"))
         raise ValueError("the first error")
 
     with pytest.raises(ValueError, match="the first error"):
-        DeviceArrays(runtime, 0).ordered(fails)()
-    assert done == ["written"]
+        arrays.ordered(fails)()
+    assert sorted(done) == ["copied", "merged"]
 
 
 def test_a_call_within_what_was_submitted_follows_the_stream_that_is_current_there():

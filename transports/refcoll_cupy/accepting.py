@@ -17,8 +17,8 @@ def accepted(
     """The caller's argument ``name`` as an array of the runtime's.
 
     Raises ArgumentError for what is not on ``device``, not contiguous, not aligned, of a dtype
-    without kernels, read-only though it is "out", or, if it is to go ``across_processes``, from
-    a stream-ordered pool.
+    without kernels, read-only though it is "out", or, if it is to go ``across_processes``, in
+    memory that other processes cannot open.
     """
     array = value if runtime.owns(value) else runtime.shared(value)
     if array is None:
@@ -52,10 +52,10 @@ def accepted(
 
 def require_reachable(runtime: Runtime, array: Device, name: str) -> None:
     """Raise ArgumentError for memory that MPI cannot open in another process."""
-    if runtime.from_ordered_pool(array):
+    if not runtime.reachable(array):
         raise ArgumentError(
-            f"{name} comes from a stream-ordered pool (malloc_async), which other processes "
-            "cannot reach: use cupy.cuda.MemoryPool, or mode='staged'"
+            f"{name} lies in memory that other processes cannot open, such as a stream-ordered "
+            "pool's (malloc_async): use cupy.cuda.MemoryPool, or mode='staged'"
         )
 
 

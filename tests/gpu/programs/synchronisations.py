@@ -1,18 +1,19 @@
 """Each synchronisation of the two ways over MPI, left out in turn: then something is wrong.
 
-One operation a case, on two ranks: rank 0 sends and rank 1 receives.  With a send and a
-receive on one rank, the synchronisation for the one would hide that for the other missing.
+Two ranks.  But where copies are to overlap, one operation a case: with a send and a receive on
+one rank, the synchronisation for the one would hide that for the other missing.
 """
 
 from contextlib import contextmanager
 
 import numpy as np
 
-from late_stream import LateRuntime
+from late_stream import LateEvent, LateRuntime, LateStream
 from refcoll.transport import Incoming, Outgoing
+from refcoll_cupy import staged
 from refcoll_cupy.direct import Direct
 from refcoll_cupy.pinned import Piece
-from refcoll_cupy.staged import Staged
+from refcoll_cupy.staged import Inlet, Staged
 from refcoll_cupy.transport import connect
 
 N, PART = 50_000, 10_000
@@ -30,19 +31,21 @@ def replaced(thing, name, by):
 class Never:
     """An event that nobody waits for."""
 
-    def synchronize(self):
-        pass
+    done = True
 
 
 def transport(mode):
     end = connect(None, mode, True, None, runtime, {})
     make = {"direct": Direct, "staged": Staged}[mode]
-    end.way = make(runtime, end.host.comm, PART)
+    end.way = make(end.arrays, end.host.comm, PART)
     return end
 
 
-def values(start):
-    return ((np.arange(N) + start) % 251).astype(np.uint8)
+def values(start, count=N):
+    return ((np.arange(count) + start) % 251).astype(np.uint8)
+
+
+# ---- operations: whether all was right on this rank ---------------------------------------
 
 
 def sent_is_what_was_queued(end):
@@ -102,32 +105,100 @@ def kept_is_what_it_was(end):
     return end.rank == 0 or np.array_equal(came, values(3))
 
 
-def nothing(self):
+def pinned_memory_is_used_again(end):
+    """Rank 1 sends through what it has received in, which its device has not read yet."""
+    arrays, count = end.arrays, PART
+    mine, landing = arrays.from_host(values(3 + end.rank, count)), arrays.scratch(count)
+    send = end.prepare([Outgoing(mine, 1 - end.rank)], [], 1)
+    receive = end.prepare([], [Incoming(count, 1 - end.rank, landing)], 1)
+    receive.start()
+    if end.rank == 1:
+        while not receive._inlets[0].done(0):
+            receive.progress()
+    send.start()
+    send.release(30)
+    receive.wait(0, 30)
+    receive.release(30)
+    return np.array_equal(arrays.to_host(landing), values(4 - end.rank, count))
+
+
+def copies_overlap(end):
+    """Two each way are queued at a time, what is queued after the start goes its own way, and
+    the host waits for nothing on a stream."""
+    arrays, other = end.arrays, 1 - end.rank
+    view, landing = arrays.from_host(values(3)), arrays.scratch(N)
+    exchange = end.prepare([Outgoing(view, other)], [Incoming(N, other, landing)], 1)
+    runtime.log.clear()
+    later, waited = [], []
+
+    def note(each):
+        waited.append(each)
+
+    with replaced(LateEvent, "synchronize", note), replaced(LateStream, "synchronize", note):
+        exchange.start()
+        copies = [what for what, _ in runtime.log if what == "download"]
+        runtime.current().queue(lambda: later.append("a merge"))
+        exchange.wait(0, 30)
+        exchange.release(30)
+        apart = len(copies) == 2 and not later and not waited
+    return apart and np.array_equal(arrays.to_host(landing), values(3))
+
+
+# ---- what is left out ---------------------------------------------------------------------
+
+
+def nothing(*_):
     pass
 
 
+def early(stream):
+    """What is queued on it waits for nothing."""
+
+    def leave_out(end):
+        getattr(end.way, stream).wait_event = nothing
+
+    return leave_out
+
+
 def unordered(end):
-    end.way.copies.record = Never
+    end.way.down.record = Never
+
+
+def on_the_merges_stream(stream):
+    def leave_out(end):
+        setattr(end.way, stream, runtime.current())
+
+    return leave_out
 
 
 CASES = [
-    ("direct: before a send", "direct", sent_is_what_was_queued, 0, (Direct, "order", nothing)),
-    ("direct: before a receive", "direct", what_lay_where_it_lands_was_read, 1,
-     (Direct, "order", nothing)),
-    ("staged: copies follow what is queued", "staged", sent_is_what_was_queued, 0,
-     (Staged, "order", nothing)),
-    ("staged: a copy is over before it is sent", "staged", sent_is_what_was_queued, 0, unordered),
-    ("staged: a piece was read before more lands there", "staged", sent_is_what_was_queued, 1,
-     (Piece, "free", lambda self: self.octets)),
+    ("direct: before a send", sent_is_what_was_queued, 0, (Direct, "order", nothing)),
+    ("direct: before a receive", what_lay_where_it_lands_was_read, 1, (Direct, "order", nothing)),
+    ("staged: copies to the host follow what is queued", sent_is_what_was_queued, 0, early("down")),
+    ("staged: copies to the device follow what is queued", what_lay_where_it_lands_was_read, 1,
+     early("up")),
+    ("staged: a copy is over before it is sent", sent_is_what_was_queued, 0, unordered),
+    ("staged: a piece was read before a message lands there", sent_is_what_was_queued, 1,
+     (Piece, "free", lambda self: True)),
+    ("staged: a piece was read before a copy lands there", pinned_memory_is_used_again, 1,
+     (Piece, "follow", nothing)),
+    ("staged: what goes on follows what has landed", sent_is_what_was_queued, 1,
+     (Inlet, "follow", nothing)),
+    ("staged: two copies at a time", copies_overlap, 0, (staged, "AT_ONCE", 1)),
+    ("staged: copies to the host beside merges", copies_overlap, 0, on_the_merges_stream("down")),
+    ("staged: copies to the device beside merges", copies_overlap, 1, on_the_merges_stream("up")),
+    ("staged: the host waits for no copy", copies_overlap, 1,
+     (LateEvent, "done", property(lambda self: self.synchronize() or True))),
 ]  # fmt: skip
+OPERATIONS = (sent_is_what_was_queued, what_lay_where_it_lands_was_read, kept_is_what_it_was)
+STAGED = (pinned_memory_is_used_again, copies_overlap)
 
-for mode in ("direct", "staged"):
-    for operation in (sent_is_what_was_queued, what_lay_where_it_lands_was_read,
-                      kept_is_what_it_was):  # fmt: skip
+for mode, operations in (("direct", OPERATIONS), ("staged", (*OPERATIONS, *STAGED))):
+    for operation in operations:
         end = transport(mode)
         assert all(end.host.comm.allgather(operation(end))), (mode, operation.__name__)
-for name, mode, operation, culprit, left_out in CASES:
-    end = transport(mode)
+for name, operation, culprit, left_out in CASES:
+    end = transport(name.split(":")[0])
     if end.rank != culprit:
         right = operation(end)
     elif callable(left_out):
