@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from refcoll.agreement import CHANNEL
-from refcoll.arguments import Request
 from refcoll.buffers import Buffers
 from refcoll.calls import Calls
 from refcoll.inorder import Handle
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array
+from refcoll.requests import Request
 
 if TYPE_CHECKING:
     from refcoll.stragglers import Watch

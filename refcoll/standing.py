@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 _CIRCLE = "a message between them was lost or is slow, or they are in different calls"
+_ORDER = "; make the calls of several communicators in the same order on all ranks"
 ABOVE = "in the communicator that this one was split from, "
 """How to begin, in a part, what a rank of the whole has said."""
 _SHOWN = 4
@@ -73,7 +74,8 @@ def culprit(rank: int, mine: Standing, known: Known, name: Name = named) -> tupl
     if last == rank or last in path[:-1]:
         around = [rank, *path] if last == rank else path
         circle = ", ".join(map(name, dict.fromkeys(around[around.index(last) :])))
-        return None, "; ".join([*_ends(told), f"so {circle} wait for one another: {_CIRCLE}"])
+        why = _CIRCLE + (_ORDER if _elsewhere(path, known) else "")
+        return None, "; ".join([*_ends(told), f"so {circle} wait for one another: {why}"])
     found = known.get(last, silent())
     if isinstance(found, Standing):
         return None, "; ".join(_ends(told))
@@ -103,6 +105,12 @@ def _circle(rank: int, awaits: Sequence[int], known: Known) -> list[int]:
             break
         awaits = found.awaits
     return way
+
+
+def _elsewhere(path: Sequence[int], known: Known) -> bool:
+    """Whether a rank on the way waits in another communicator."""
+    found = [known.get(rank) for rank in path]
+    return any(isinstance(each, Standing) and each.elsewhere for each in found)
 
 
 def _where(found: Standing, mine: Standing, name: Name) -> str:

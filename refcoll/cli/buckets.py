@@ -22,8 +22,8 @@ _SAID = {
     "deepspeed_fallback": "DeepSpeed without ZeRO goes through the model when the backward pass is "
     "over, and closes a bucket that exceeded its cap",
     "horovod": "Horovod takes the first gradient that is ready, and those behind it that fit",
-    "whole": "one bucket of everything, for each dtype and device",
-    "single": "a bucket for each gradient",
+    "whole": "One bucket of everything, for each dtype and device",
+    "single": "A bucket for each gradient",
 }
 _IN_ELEMENTS = ("deepspeed", "deepspeed_fallback")
 

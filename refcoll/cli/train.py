@@ -15,12 +15,12 @@ from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
 from refcoll.cli.train_plot import draw_steps
 from refcoll.cli.train_report import Telling, report, report_all
-from refcoll.cli.train_ways import compared, link, straggler, way
+from refcoll.cli.train_ways import beside, compared, link, straggler, way
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.dataparallel.digits import digits
+from refcoll.dataparallel.tasks import OPTIMIZERS, Task
 from refcoll.dataparallel.timeline import chrome_trace
-from refcoll.dataparallel.training import OPTIMIZERS, Task
 from refcoll.dataparallel.trials import DTYPES, Trial, reference, trial
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_size
@@ -52,6 +52,10 @@ def train(
     compare: Annotated[
         bool, typer.Option("--compare", help="this way and all others, in one table")
     ] = False,
+    others: Annotated[
+        str | None,
+        typer.Option("--beside", help="this way and some of these others: 'not overlapped,ring'"),
+    ] = None,
     latency: Annotated[str, typer.Option(help="that each message takes longer: 1ms")] = "0s",
     rate: Annotated[str | None, typer.Option(help="of each rank's link at most: 100MB/s")] = None,
     late: Annotated[
@@ -84,15 +88,17 @@ def train(
         "deterministic": deterministic, "overlap": overlap,
     }  # fmt: skip
     first = way(zero, parameter_server, compress, options, accumulate)
-    ways = [first, *compared(first)] if compare else [first]
+    ways = compared(first) if compare else [first]
+    if others is not None:
+        ways = beside(first, others)
     task = _task(hidden, epochs, batch, optimizer, lr, dtype, seed)
-    quiet = compare or str(json) == "-"
+    quiet = len(ways) > 1 or str(json) == "-"
     slow, lag = link(latency, rate), straggler(late)
 
     def on_rank(end: Transport) -> list[Trial]:
         lag.require(end.size)
         comm = Communicator(slow.over(end))
-        alone, telling = reference(comm, task), Telling(comm.rank, task, quiet)
+        alone, telling = reference(comm, task), Telling(comm.rank, task, len(ways), quiet)
         return [
             trial(
                 comm, task, lag.applied(each.how, comm.rank), alone, exact=each.exact,
@@ -106,7 +112,7 @@ def train(
     holds = all(each.holds for each in trials)
     if rank == 0:
         if str(json) != "-":
-            report_all(trials) if compare else report(trials[0])
+            report_all(trials) if len(ways) > 1 else report(trials[0])
         write_json(json, {"holds": holds, "trials": [each.as_json() for each in trials]})
         if trace is not None:
             write_json(trace, chrome_trace(trials[0].last_step))

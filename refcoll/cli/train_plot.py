@@ -30,7 +30,7 @@ def draw_steps(path: Path, title: str, timelines: Sequence[Timeline]) -> None:
     axes.set_xlabel("ms")
     axes.set_title(title)
     axes.legend(
-        handles=[Patch(color=color, label=name) for name, color in _COLORS.items()],
+        handles=[Patch(color=_COLORS[name], label=label) for name, label in _LABELS.items()],
         loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False,
     )  # fmt: skip
     figure.savefig(path)
@@ -59,6 +59,12 @@ def _draw_rank(axes: Any, timeline: Timeline, zero: float, narrow: float) -> Non
 _NARROW = 0.012
 """Of the picture's width: a bar that cannot hold its number."""
 
+_LABELS = {
+    "backward": "backward",
+    "waiting": "waiting for buckets",
+    "hidden": "reduction, hidden",
+    "exposed": "reduction, exposed",
+}
 _COLORS = {
     "backward": "#4c72b0",
     "waiting": "#c7c7c7",

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from math import isfinite
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from refcoll.cli.output import console, table
 from refcoll.cli.units import said_bytes
+from refcoll.dataparallel.tasks import How, Task
 from refcoll.dataparallel.timeline import drawn, rows
-from refcoll.dataparallel.training import How, Listener, Outcome, Task
+from refcoll.dataparallel.training import Listener, Outcome
 from refcoll.dataparallel.trials import Trial
 from refcoll.words import said_seconds
 
 
 class Telling(Listener):
-    """On rank 0: a bar on the terminal's standard error and, unless quiet, a line an epoch."""
+    """On rank 0: a bar on the terminal's standard error and, unless quiet, a line an epoch.
 
-    def __init__(self, rank: int, task: Task, quiet: bool = False) -> None:
-        self._rank, self._task, self._quiet = rank, task, quiet
+    Where standard error is no terminal (under mpirun, say), and epochs are not told of, it gets a
+    line for each of several ``ways``.
+    """
+
+    def __init__(self, rank: int, task: Task, ways: int = 1, quiet: bool = False) -> None:
+        self._rank, self._task, self._ways, self._quiet = rank, task, ways, quiet
+        self._begun = 0
         self._steps = sum(1 for _ in task.steps(0))
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         self._bar = Progress(
@@ -31,6 +36,10 @@ class Telling(Listener):
 
     def begin(self, how: How) -> Telling:
         """Another training begins."""
+        self._begun += 1
+        if self._rank == 0 and self._ways > 1 and self._bar.disable:
+            said = f"training: {how.name}, {self._begun} of {self._ways}"
+            print(said, file=sys.stderr, flush=True)
         self._bar.start()
         self._doing = self._bar.add_task(how.name, total=self._steps * self._task.epochs)
         return self
@@ -63,8 +72,11 @@ def verdict(trial: Trial) -> str:
     gap = f"within {trial.gap:.1e} of one process's"
     if trial.within is None:
         return f"holds: {alike}; compressed, so the loss curve is another: {gap}, relatively"
-    if not isfinite(trial.gap):
-        return "FAILS: the loss is not finite: training diverges; try a smaller --lr"
+    if not trial.stable:
+        return (
+            "FAILS: the loss is not finite, or rounding alone moves it so much that its curve "
+            "tells nothing: training diverges; try a smaller --lr"
+        )
     if not trial.holds:
         return f"FAILS: the loss curve is {gap}, and rounding explains {trial.within:.0e}"
     return f"holds: {alike}; the loss curve is {gap} (rounding: up to {trial.within:.0e})"
@@ -101,14 +113,16 @@ def report_all(trials: Sequence[Trial]) -> None:
         "samples/s", "communication", "exposed", "hidden", "holds",
     )  # fmt: skip
     failing = [each for each in trials if not each.holds]
+    for each in failing:
+        print(f"{each.way}: {verdict(each)}")
+    if not failing:
+        print("holds: all replicas alike to the bit, loss curves right")
     epochs = len(trials[0].losses)
     print(
         f"{trials[0].ranks} ranks, {epochs} epoch{'s' * (epochs != 1)}, "
         f"S = {said_bytes(trials[0].nbytes)}; times and bytes a step"
     )
     console().print(table(None, header, [_cells(each) for each in trials]))
-    print(*(f"{each.way}: {verdict(each)}" for each in failing), sep="\n", end="")
-    print("holds: all replicas alike to the bit, loss curves right" if not failing else "")
 
 
 def _cells(trial: Trial) -> list[str]:

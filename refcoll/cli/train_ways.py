@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +10,13 @@ from refcoll.cli.units import bytes_per_second, seconds
 from refcoll.dataparallel.compression import NAMES
 from refcoll.dataparallel.parallel import DataParallel
 from refcoll.dataparallel.sharded import ParameterServer, Zero2
-from refcoll.dataparallel.training import How
+from refcoll.dataparallel.tasks import How
 from refcoll.errors import ArgumentError
 from refcoll.testing.counting import Counting
 from refcoll.testing.slowing import Slowed
 from refcoll.transport import Transport
+
+NOT_OVERLAPPED = "not overlapped"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,19 @@ def way(
     zero: int, server: bool, compress: str | None, options: Mapping[str, Any], accumulate: int
 ) -> Way:
     """The one that the options ask for.  Raises ArgumentError where they contradict."""
+    _require_one_kind(zero, server, compress)
+    if server:
+        given = {k: v for k, v in options.items() if (k, v) != ("algorithm", "auto")}
+        return Way(How(_name("parameter server", options), ParameterServer, given, accumulate))
+    if zero:
+        return Way(How(_name("ZeRO-2", options), Zero2, options, accumulate))
+    exact = compress in (None, "none")
+    name = _name(None if exact else compress, options)
+    reduced = {**options, "reduction": compress}
+    return Way(How(name, DataParallel, reduced, accumulate), exact)
+
+
+def _require_one_kind(zero: int, server: bool, compress: str | None) -> None:
     if zero not in (0, 2):
         raise ArgumentError(f"zero={zero}: use 2 (gradients and states sharded), or 0 for none")
     if compress is not None and compress not in NAMES:
@@ -37,37 +52,47 @@ def way(
                                       ("--compress", compress)) if given]  # fmt: skip
     if len(asked) > 1:
         raise ArgumentError(f"{' and '.join(asked)} exclude each other; leave out all but one")
-    if server:
-        given = {k: v for k, v in options.items() if (k, v) != ("algorithm", "auto")}
-        return Way(How("parameter server", ParameterServer, given, accumulate))
-    if zero:
-        return Way(How("ZeRO-2", Zero2, options, accumulate))
-    how = How(
-        compress or "all-reduce", DataParallel, {**options, "reduction": compress}, accumulate
-    )
-    return Way(how, exact=compress in (None, "none"))
+
+
+def _name(kind: str | None, options: Mapping[str, Any]) -> str:
+    """After what is not as usual: "ring", "ZeRO-2, not overlapped"."""
+    unusual = [] if options["algorithm"] == "auto" else [options["algorithm"]]
+    unusual += ["deterministic"] if options["deterministic"] else []
+    unusual += [] if options["overlap"] else [NOT_OVERLAPPED]
+    return ", ".join([*([kind] if kind else []), *unusual]) or "all-reduce"
 
 
 def compared(first: Way) -> list[Way]:
-    """All other ways, with what ``first`` says of buckets and accumulation."""
+    """``first``, and all other ways with what it says of buckets and accumulation."""
     kept = {name: first.how.options[name] for name in ("buckets", "bucket_cap_mb")}
     plain = {**kept, "algorithm": "auto", "deterministic": False, "overlap": True}
-    times = first.how.accumulate
 
-    def named(name: str, **options: Any) -> Way:
-        made = way(0, False, None, {**plain, **options}, times)
-        return replace(made, how=replace(made.how, name=name))
+    def one(zero: int = 0, server: bool = False, compress: str | None = None, **other: Any) -> Way:
+        return way(zero, server, compress, {**plain, **other}, first.how.accumulate)
 
-    others = [
-        named("all-reduce"),
-        named("not overlapped", overlap=False),
-        named("ring", algorithm="ring"),
-        named("deterministic", deterministic=True),
-        way(2, False, None, plain, times),
-        way(0, True, None, plain, times),
-        *(way(0, False, name, plain, times) for name in NAMES if name != "none"),
-    ]
-    return [each for each in others if each.how != first.how]
+    ways = [
+        first, one(), one(overlap=False), one(algorithm="ring"), one(deterministic=True),
+        one(zero=2), one(server=True), *(one(compress=name) for name in NAMES if name != "none"),
+    ]  # fmt: skip
+    return _once(ways)
+
+
+def beside(first: Way, names: str) -> list[Way]:
+    """``first``, and those of ``compared`` that are named, as in "not overlapped,ring"."""
+    known = {each.how.name: each for each in compared(first)}
+    asked = [each.strip() for each in names.split(",")]
+    for name in asked:
+        if name not in known:
+            raise ArgumentError(f"beside={name!r}: there are {', '.join(known)}")
+    return _once([first, *(known[name] for name in asked)])
+
+
+def _once(ways: Sequence[Way]) -> list[Way]:
+    """The first of each name."""
+    found: dict[str, Way] = {}
+    for each in ways:
+        found.setdefault(each.how.name, each)
+    return list(found.values())
 
 
 @dataclass(frozen=True)

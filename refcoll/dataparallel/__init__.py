@@ -1,13 +1,14 @@
 """Data-parallel training: replicas, their micro-batches, and what becomes of the gradients.
 
 replica.py      what every replica does in a step: backward, no_sync, join
+steps.py        ... and what its ranks do together      rollcall.py   what else they tell
 parallel.py     DataParallel: mean gradients on every rank     averaging.py   which mean
 sharded.py      Zero2, ParameterServer: shards and owners      sharding.py    who owns what
 reducer.py      buckets, reduced in order beside backward      timeline.py    when, and how long
 reductions.py   how a bucket becomes a mean: all-reduce, ...   compression.py ... by name
 buckets.py      which gradients share a bucket                 tensors.py     what those are
 optimizers.py   SGD, Adam                                      memory.py      ZeRO's bytes
-training.py     a real run on digits.py by mlp.py              trials.py      and its report
+tasks.py, training.py   a real run on digits.py by mlp.py      trials.py      and its report
 torch_*.py      torch modules, and a hook for DDP
 """
 

@@ -87,10 +87,10 @@ class DataParallel(Replica):
 
         With unused="find", those that some rank has used in the step.
         """
-        means = self.wait_for_buckets()
+        reduced = self.wait_for_buckets()
         return {
             name: view
-            for bucket, flat in zip(self.buckets_reduced, means, strict=True)
+            for bucket, flat in zip(reduced.buckets, reduced.values, strict=True)
             for name, view in bucket.views(flat).items()
-            if name in self._used
+            if name in reduced.used
         }

@@ -54,8 +54,6 @@ class Reducer:
         self.open = False
         """Whether a backward is under way."""
         self._begin = self._backward_end = self._wait_begin = 0.0
-        self.timeline: Timeline | None = None
-        """Of the last step."""
 
     @property
     def came(self) -> set[str]:
@@ -99,8 +97,8 @@ class Reducer:
         """The rank begins to wait."""
         self._wait_begin = time.monotonic()
 
-    def wait(self) -> list[Array]:
-        """Wait for all buckets; what has become of each.  Ends the step."""
+    def wait(self) -> tuple[list[Array], Timeline]:
+        """Wait for all buckets; what has become of each, and when.  Ends the step."""
         handles = self._handles
         errors: list[Exception] = []
         results: list[Array] = []
@@ -111,9 +109,9 @@ class Reducer:
                 errors.append(error)
         if errors:
             raise errors[0]
-        self.timeline = self._timed()
+        timeline = self._timed()
         self.forget()
-        return results
+        return results, timeline
 
     def forget(self) -> None:
         """What has come since the last step is over, or is not wanted."""

@@ -27,7 +27,7 @@ def differing(comm: Communicator, parameters: Mapping[str, Array]) -> dict[str, 
     first = everyone[0]["digests"]
     found: dict[str, list[int]] = {}
     for rank, record in enumerate(everyone):
-        for name in first.keys() | record["digests"].keys():
+        for name in {**first, **record["digests"]}:
             if record["digests"].get(name) != first.get(name):
                 found.setdefault(name, []).append(rank)
     return found

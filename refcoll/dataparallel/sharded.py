@@ -16,7 +16,7 @@ as much, over one link.  (Li et al. 2014)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -88,13 +88,14 @@ class Sharded(Replica):
         super().__init__(comm, parameters, make)
         self.optimizer, self._gather = optimizer, gather
         self._key = object()
-        self.shards: list[Array] = []
+        self.shards: Sequence[Array] = ()
         """The mean gradients of one's shards, by bucket, of the last step."""
 
     def step(self) -> None:
         """Wait for the shards' mean gradients, update, and gather the parameters.  Collective."""
-        self.shards = self.wait_for_buckets()
-        for bucket, gradient in zip(self.buckets_reduced, self.shards, strict=True):
+        reduced = self.wait_for_buckets()
+        self.shards = reduced.values
+        for bucket, gradient in zip(reduced.buckets, reduced.values, strict=True):
             self._update(bucket, gradient)
 
     def wait(self) -> NoReturn:

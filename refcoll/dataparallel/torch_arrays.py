@@ -17,16 +17,18 @@ def torch() -> Any:
         raise ArgumentError(f"this needs torch: {error}; pip install 'refcoll[torch]'") from error
 
 
-def as_array(tensor: Any) -> Array:
+def as_array(tensor: Any, name: str = "tensor") -> Array:
     """The tensor's elements, shared with it.  bfloat16 becomes ml_dtypes' type of that name.
 
-    Raises ArgumentError for a tensor that is not dense, or not on the CPU.
+    Raises ArgumentError, with what the tensor is called, where it is not dense or not on the CPU.
     """
     kind = torch()
-    if tensor.layout is not kind.strided or tensor.device.type != "cpu":
+    if tensor.device.type != "cpu":
+        raise ArgumentError(f"{name} is on {tensor.device}; move the module to the CPU: .cpu()")
+    if tensor.layout is not kind.strided:
         raise ArgumentError(
-            f"a tensor with layout {tensor.layout} on {tensor.device} has no numpy array: use "
-            "dense tensors on the CPU"
+            f"{name} is sparse ({tensor.layout}); only dense tensors are reduced: leave "
+            "sparse=True out of the layer, or make it dense with .to_dense()"
         )
     plain = tensor.detach()
     if tensor.dtype is not kind.bfloat16:

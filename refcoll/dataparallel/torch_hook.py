@@ -64,23 +64,37 @@ class CommHook:
 def reduce_bucket(state: CommHook, bucket: Any) -> Any:
     """The hook: a torch Future of the bucket's mean over all ranks."""
     buffer = bucket.buffer()
-    future = torch().futures.Future()
+    name = f"bucket {bucket.index()}"
+    values = as_array(buffer, f"the gradient in {name} of DDP")
     shapes = [tuple(each.shape) for each in bucket.parameters()]
-    values = as_array(buffer)
-    names = [f"bucket {bucket.index()}, parameter {i}" for i in range(len(shapes))]
-    tensors = [Tensor(n, s, np.dtype(values.dtype)) for n, s in zip(names, shapes, strict=True)]
+    tensors = [
+        Tensor(f"{name}, parameter {place}", shape, np.dtype(values.dtype))
+        for place, shape in enumerate(shapes)
+    ]
     described = Bucket(bucket.index(), tuple(tensors))
+    outcome = torch().futures.Future()
 
     def work() -> None:
         try:
             state.reduce(described, values)
         except BaseException as error:
-            future.set_exception(error)
+            outcome.set_result(error)
             raise
-        future.set_result(buffer)
+        outcome.set_result(buffer)
 
     state.comm.submit(work).ignore()  # the future has its error
-    return future
+    return outcome.then(_required)
+
+
+def _required(outcome: Any) -> Any:
+    """The tensor; or raise the error in its place.
+
+    Of what ``set_exception`` sets, DDP would only say that it is no tensor.
+    """
+    value = outcome.value()
+    if isinstance(value, BaseException):
+        raise value
+    return value
 
 
 reduce_bucket.__annotations__.clear()  # DDP takes its own types there, or none

@@ -8,8 +8,8 @@
 
 Parameters are dense and on the CPU.  There is no need for ``zero_grad``: a gradient is taken
 out of ``p.grad`` as it comes, and the mean put there.  Rank 0's parameters and buffers are
-copied into the others' to begin with; buffers (running means of batch norm, say) then stay
-each rank's own.
+copied into the others' to begin with; buffers (running means of batch norm, say) also in every
+step, by ``wait``, as DistributedDataParallel does before it goes forward.
 """
 
 from __future__ import annotations
@@ -24,18 +24,27 @@ from refcoll.dataparallel.parallel import DataParallel
 from refcoll.dataparallel.replica import Ready
 from refcoll.dataparallel.timeline import Timeline
 from refcoll.dataparallel.torch_arrays import as_array
-from refcoll.operators import Array
+from refcoll.dataparallel.torch_buffers import Kept
 
 
 class TorchReplica:
-    """``module`` on this rank; all ranks make one together.  Options are DataParallel's."""
+    """``module`` on this rank; all ranks make one together.  Options are DataParallel's.
 
-    def __init__(self, comm: Communicator, module: Any, **options: Any) -> None:
+    ``broadcast_buffers=False`` leaves each rank its own buffers once training has begun.
+    """
+
+    def __init__(
+        self, comm: Communicator, module: Any, *, broadcast_buffers: bool = True, **options: Any
+    ) -> None:
         self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        arrays = {name: as_array(each) for name, each in self._parameters.items()}
+        arrays = {name: as_array(each, name) for name, each in self._parameters.items()}
         self.replica = DataParallel(comm, arrays, **options)
-        for each in self._others(module):
-            self.replica.comm.broadcast(each, out=each)
+        try:
+            uneven = self.replica.setup.uneven
+            self._kept = Kept(self.replica.comm, module, broadcast_buffers, uneven)
+        except BaseException:
+            self.replica.close()
+            raise
         self._ready: Ready | None = None
         self._hooks = [
             each.register_post_accumulate_grad_hook(self._hook(name))
@@ -52,6 +61,8 @@ class TorchReplica:
                 loss.backward()
             finally:
                 self._ready = None
+        if self.replica.synchronised:
+            self._kept.start()
 
     def no_sync(self) -> AbstractContextManager[None]:
         """Backwards in it are added up; the next one after it synchronises all of them."""
@@ -60,6 +71,7 @@ class TorchReplica:
     def wait(self) -> None:
         """Put the mean gradients into ``p.grad``; None where no rank used the parameter."""
         means = self.replica.wait()
+        self._kept.wait()
         for name, parameter in self._parameters.items():
             if name not in means:
                 parameter.grad = None
@@ -69,7 +81,9 @@ class TorchReplica:
 
     def join(self) -> Iterator[None]:
         """As ``Replica.join``: ``for _ in replica.join(): replica.wait(); optimizer.step()``."""
-        return self.replica.join()
+        for _ in self.replica.join():
+            self._kept.start(has_batch=False)
+            yield
 
     @property
     def timeline(self) -> Timeline | None:
@@ -98,19 +112,11 @@ class TorchReplica:
         for each in self._hooks:
             each.remove()
 
-    def _others(self, module: Any) -> Iterator[Array]:
-        """What is not trained, but must be alike: frozen parameters, and buffers."""
-        for each in module.parameters():
-            if not each.requires_grad:
-                yield as_array(each)
-        for each in module.buffers():
-            yield as_array(each)
-
     def _hook(self, name: str) -> Any:
         def came(parameter: Any) -> None:
             if self._ready is None:
                 return  # a backward that is not ours
-            self._ready(name, as_array(parameter.grad))
+            self._ready(name, as_array(parameter.grad, f"the gradient of {name!r}"))
             parameter.grad = None  # taken in: what is accumulated is so in the buckets
 
         return came

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from refcoll.communicator import Communicator
+from refcoll.dataparallel.tasks import How, Task
 from refcoll.dataparallel.timeline import Timeline, gather
-from refcoll.dataparallel.training import How, Listener, Outcome, Task, alone, train
+from refcoll.dataparallel.training import Listener, Outcome, alone, train
 from refcoll.stragglers import Stragglers
 
 DTYPES = ("float32", "float64")
 MARGIN = 30
+MOST = 0.01
+"""Where rounding may move the loss by more than this, its curve tells right from wrong no more."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,16 @@ class Trial:
         return 2 * (self.ranks - 1) / self.ranks * self.nbytes
 
     @property
+    def stable(self) -> bool:
+        """Whether the loss is finite, and rounding moves it so little that its curve tells."""
+        return isfinite(self.gap) and (self.within is None or self.within <= MOST)
+
+    @property
     def holds(self) -> bool:
-        """Replicas alike to the bit, and, where that can be said, the loss curve right."""
-        return not self.differing and (self.within is None or self.gap <= self.within)
+        """Replicas alike to the bit, and, unless compressed, the loss curve right."""
+        if self.differing or self.within is None:
+            return not self.differing
+        return self.stable and self.gap <= self.within
 
     def as_json(self) -> dict[str, Any]:
         """Numbers and words alone."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from refcoll import algorithms, choosing, registry
+from refcoll import algorithms, choosing, making, registry
 from refcoll.collectives import COLLECTIVES
 from refcoll.schedule import Copy, Reduce, Send
 
@@ -120,11 +120,11 @@ def broken(monkeypatch):
         key = ("all_reduce", "ring")
         wrong = replace(registry.ALGORITHMS[key], schedule=schedule)
         monkeypatch.setitem(registry.ALGORITHMS, key, wrong)
-        registry._bound.cache_clear()
+        making.made.cache_clear()
         choosing._ranked.cache_clear()
 
     yield put
-    registry._bound.cache_clear()
+    making.made.cache_clear()
     choosing._ranked.cache_clear()
 
 

@@ -52,6 +52,54 @@ def test_every_option_ends_in_a_run_that_holds(train, options):
     assert "holds: 2 replicas alike to the bit" in out
 
 
+def test_every_option_reaches_the_training(train, monkeypatch):
+    import refcoll.cli.train as command
+
+    seen, tried = [], command.trial
+
+    def noted(comm, task, how, *arguments, **options):
+        if comm.rank == 0:
+            seen.append((comm.transport, task, how))
+        return tried(comm, task, how, *arguments, **options)
+
+    monkeypatch.setattr(command, "trial", noted)
+    status, out, _ = train(
+        "--epochs", "2", "--batch", "500", "--hidden", "8,4", "--optimizer", "adam", "--lr", "0.02",
+        "--dtype", "float64", "--seed", "3", "--buckets", "horovod", "--bucket-mb", "2",
+        "--accumulate", "3", "-a", "ring", "--no-overlap", "--latency", "1ms", "--rate", "9MB/s",
+        "--ranks", "1",
+    )  # fmt: skip
+    assert status == 0, out
+    ((transport, task, how),) = seen
+    assert (task.epochs, task.batch, task.widths) == (2, 500, (64, 8, 4, 10))
+    assert (task.optimizer, task.lr, task.seed, task.train.x.dtype.name) == (
+        "adam", 0.02, 3, "float64",
+    )  # fmt: skip
+    assert how.accumulate == 3
+    assert how.options == {
+        "buckets": "horovod", "bucket_cap_mb": 2.0, "algorithm": "ring", "deterministic": False,
+        "overlap": False, "reduction": None,
+    }  # fmt: skip
+    assert (transport.inner.latency, transport.inner.rate) == (0.001, 9e6)
+
+
+@pytest.mark.parametrize(
+    ("options", "ranks", "times"),
+    [
+        (["-a", "recursive_doubling"], 4, 2),  # log2 N S
+        (["--deterministic"], 3, 2),  # the rank that folds another in: 1 S, and S back
+        (["--parameter-server"], 4, 3),  # rank 0 sends (N-1) S
+        (["-a", "ring"], 3, 4 / 3),
+    ],
+    ids=str,
+)
+def test_bytes_are_those_of_the_way(train, tmp_path, options, ranks, times):
+    path = tmp_path / "train.json"
+    assert train(*QUICK[:4], "--ranks", str(ranks), *options, "--json", str(path))[0] == 0
+    (trial,) = json.loads(path.read_text())["trials"]
+    assert trial["sent"] / trial["nbytes"] == pytest.approx(times, rel=0.03)  # the roll call too
+
+
 def test_compare_puts_all_ways_in_one_table(train, tmp_path):
     path = tmp_path / "train.json"
     status, out, _ = train(*QUICK, "--compare", "--json", str(path))
@@ -81,6 +129,28 @@ def test_what_was_asked_for_comes_first_and_once(train, tmp_path):
     assert ways.count("ZeRO-2") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "ways"),
+    [
+        (["--beside", "not overlapped, ring"], ["all-reduce", "not overlapped", "ring"]),
+        (["-a", "ring", "--beside", "ring,ZeRO-2"], ["ring", "ZeRO-2"]),
+        (
+            ["--zero", "2", "--deterministic", "--no-overlap", "--beside", "bf16"],
+            ["ZeRO-2, deterministic, not overlapped", "bf16"],
+        ),
+    ],
+)
+def test_some_ways_beside_this_one(train, tmp_path, options, ways):
+    path = tmp_path / "train.json"
+    status, out, err = train(*QUICK, *options, "--json", str(path))
+    assert status == 0
+    assert [each["way"] for each in json.loads(path.read_text())["trials"]] == ways
+    assert out.startswith("holds: all replicas alike to the bit, loss curves right\n")
+    assert err.splitlines() == [
+        f"training: {way}, {place} of {len(ways)}" for place, way in enumerate(ways, 1)
+    ]
+
+
 def test_json_on_standard_output_is_all_there_is(train):
     status, out, _ = train(*QUICK, "--json", "-")
     assert status == 0
@@ -104,6 +174,13 @@ def test_the_straggler_is_told_of(train):
     assert re.search(r"rank 1 entered last in \d+ of \d+ calls", out)
 
 
+def test_a_training_that_diverges_does_not_hold(train):
+    """Rounding alone moves its loss by several times as much as it is."""
+    status, out, _ = train("--epochs", "2", "--ranks", "2", "--lr", "1000")
+    assert status == 1
+    assert "FAILS: the loss is not finite, or rounding alone" in out
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -113,6 +190,7 @@ def test_the_straggler_is_told_of(train):
         (["--compress", "int8"], "compress='int8' must be one of fp16"),
         (["--optimizer", "lamb"], "optimizer='lamb': there are sgd, momentum, adam"),
         (["--dtype", "int32"], "dtype='int32': there are float32, float64"),
+        (["--beside", "rings"], "beside='rings': there are all-reduce, not overlapped, ring,"),
         (["--hidden", "64,x"], "hidden='64,x': use widths such as 64 or 256,256"),
         (["--hidden", "0"], "hidden='0': use widths"),
         (["--buckets", "torch"], "rule='torch' is not known"),

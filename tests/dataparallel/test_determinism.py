@@ -102,6 +102,34 @@ def test_a_run_repeats_itself_to_the_bit_with_any_algorithm(algorithm):
     assert len({found(4, algorithm=algorithm) for _ in range(5)}) == 1
 
 
+class AsTheyCome:
+    """Adds up what ranks send in the order in which it comes: ``first`` is there first."""
+
+    keeps_state = False
+
+    def __init__(self, first):
+        self.first = first
+
+    def bind(self, comm, bucket):
+        flat, first = np.empty(bucket.count, bucket.dtype), self.first
+
+        class Bound:
+            memory = staticmethod(lambda: flat)
+
+            def run(self, divisor):
+                everyone = comm.all_gather(flat).reshape(comm.size, -1)
+                return np.add.accumulate(np.roll(everyone, -first, axis=0))[-1] / flat.dtype.type(
+                    divisor
+                )
+
+        return Bound()
+
+
+def test_one_that_merges_as_messages_come_does_not():
+    """That report's fault, as in a switch: ranks agree, and only another call shows it."""
+    assert len({found(4, reduction=AsTheyCome(first)) for first in range(4)}) > 1
+
+
 def test_what_still_depends_on_the_number_of_ranks_and_micro_batches():
     """One rank with all, two with half each, and two halves accumulated: other trees."""
     samples = rough(8, seed=3)

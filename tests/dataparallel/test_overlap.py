@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import refcoll
+from refcoll.dataparallel.optimizers import Sgd
 from refcoll.dataparallel.parallel import DataParallel
 from refcoll.dataparallel.reductions import AllReduce
+from refcoll.dataparallel.sharded import Zero2
 from refcoll.dataparallel.timeline import BucketTimes, Timeline, chrome_trace, drawn, gather, rows
 
 TIMEOUT = 20
@@ -327,18 +329,60 @@ def test_a_step_of_join_that_is_not_ended_is_refused():
 
 
 def test_waiting_begins_when_the_rank_waits_and_not_when_parameters_are_counted():
+    """Rank 0 begins once the others have ended backward, and before they can have waited."""
+    ended = threading.Barrier(3)
+
     def run(comm):
         with replica_of(comm, unused="find") as replica:
             if comm.rank == 0:
+                ended.wait(TIMEOUT)
                 time.sleep(0.1)
-            whole_backward(replica)
+                whole_backward(replica)
+            else:
+                whole_backward(replica)
+                ended.wait(TIMEOUT)
             replica.wait()
             return replica.timeline
 
     for each in refcoll.spawn(3, run, timeout=TIMEOUT)[1:]:
-        assert each.wait_end - each.wait_begin > 0.05
-        assert each.wait_begin - each.backward_end < 0.05
-        assert each.buckets[0].start - each.begin > 0.05  # after the roll call
+        assert each.backward_end < each.wait_begin < each.buckets[0].start  # after the roll call
+        assert each.wait_end > each.buckets[-1].end
+
+
+@pytest.mark.parametrize("options", [{}, {"unused": "find"}, {"buckets": "single"}])
+def test_replicas_may_be_waited_for_in_any_order(options):
+    """Two of them, also in the step after which buckets are built anew."""
+
+    def run(comm):
+        kind = {"average": "ranks", **options}
+        replicas = [DataParallel(comm, {"p": np.zeros(3)}, **kind) for _ in range(2)]
+        seen = []
+        for _ in range(2):
+            for place, replica in enumerate(replicas):
+                with replica.backward() as ready:
+                    ready("p", np.full(3, 10.0 * place + comm.rank))
+            order = replicas if comm.rank == 0 else replicas[::-1]
+            for replica in order:
+                seen.append((replicas.index(replica), replica.wait()["p"][0]))
+        return sorted(seen)
+
+    right = [(0, 0.5), (0, 0.5), (1, 10.5), (1, 10.5)]
+    assert refcoll.spawn(2, run, timeout=5) == [right] * 2
+
+
+def test_steps_of_shards_that_come_in_another_order_name_the_remedy():
+    """They gather parameters, for which the other ranks must come."""
+
+    def run(comm):
+        replicas = [Zero2(comm, {"p": np.zeros(3)}, Sgd(1.0)) for _ in range(2)]
+        for replica in replicas:
+            with replica.backward(weight=1) as ready:
+                ready("p", np.ones(3))
+        for replica in replicas if comm.rank == 0 else replicas[::-1]:
+            replica.step()
+
+    with pytest.raises(refcoll.DeadlineError, match="of several communicators in the same order"):
+        refcoll.spawn(2, run, timeout=0.5)
 
 
 def test_clocks_are_compared_with_the_right_sign(monkeypatch):

@@ -152,12 +152,19 @@ def test_replicas_that_differ_are_named():
     assert refcoll.spawn(3, run, timeout=TIMEOUT) == [{"b1": [2]}] * 3
 
 
-def test_the_communicator_given_stays_free_for_other_calls():
-    def run(comm):
-        with DataParallel(comm, {"w": np.zeros(3)}, average="ranks") as replica:
-            with replica.backward() as ready:
-                ready("w", np.full(3, float(comm.rank)))
-                total = comm.all_reduce(np.ones(2))  # beside the reduction
-            return float(total[0]), float(replica.wait()["w"][0])
+def test_the_communicator_given_may_be_called_at_another_moment_on_every_rank():
+    """The replica has one of its own: its calls and these are never taken for each other."""
 
-    assert refcoll.spawn(4, run, timeout=TIMEOUT) == [(4.0, 1.5)] * 4
+    def run(comm):
+        parameters = {name: np.zeros(4) for name in "ab"}
+        with DataParallel(comm, parameters, average="ranks", buckets="single") as replica:
+            with replica.backward() as ready:
+                ready("b", np.full(4, 2.0))
+                early = comm.all_reduce(np.ones(4)) if comm.rank == 0 else None
+                ready("a", np.full(4, 2.0))
+            late = comm.all_reduce(np.ones(4)) if comm.rank else early
+            means = replica.wait()
+        assert all((each == 2).all() for each in means.values())
+        return late.tolist(), comm.all_reduce(np.ones(1)).tolist()
+
+    assert refcoll.spawn(2, run, timeout=5) == [([2.0] * 4, [2.0])] * 2

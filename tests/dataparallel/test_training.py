@@ -1,14 +1,17 @@
 """A real run: every way to train ends where one process does, and its bytes are as claimed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import refcoll
 from refcoll.communicator import Communicator
-from refcoll.dataparallel import DataParallel, ParameterServer, Zero2
+from refcoll.dataparallel import Adam, DataParallel, ParameterServer, Sgd, Zero2
 from refcoll.dataparallel.digits import TESTED, Images, digits
 from refcoll.dataparallel.mlp import backward, forward, initialised, losses
-from refcoll.dataparallel.training import How, Task
+from refcoll.dataparallel.tasks import How, Task
+from refcoll.dataparallel.training import alone
 from refcoll.dataparallel.trials import reference, trial
 from refcoll.testing.counting import Counting
 
@@ -50,6 +53,23 @@ def test_gradients_are_the_slopes_of_the_loss():
                 ends.append(loss())
             parameters[name][place] = kept
             assert gradient[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-8)
+
+
+def test_a_small_difference_stays_small_so_that_rounding_can_be_told_from_a_fault():
+    """The curve is smooth in the parameters to start from; at a rectifier's kinks it is not."""
+    amount = 1e-5
+
+    class Disturbed(Task):
+        def begun(self):
+            parameters, optimizer = super().begun()
+            generator = np.random.default_rng(0)
+            for each in parameters.values():
+                each += amount * np.abs(each).max() * generator.standard_normal(each.shape)
+            return parameters, optimizer
+
+    given = (*digits("float64"), (64, 48, 48, 48, 10), 3, 128)
+    curve, moved = np.array(alone(Task(*given))), np.array(alone(Disturbed(*given)))
+    assert 0 < np.abs(moved / curve - 1).max() < 5 * amount
 
 
 def tried(size, task, how, **options):
@@ -153,6 +173,26 @@ def test_a_mean_of_means_is_not_the_curve_of_one_process(task):
     (found, *_) = tried(3, task, How("ranks", DataParallel, {"average": "ranks"}))
     assert not found.holds
     assert found.gap > 1e-10
+
+
+def test_micro_batches_are_as_many_as_are_asked_for(task):
+    weights = []
+
+    class Weighing(DataParallel):
+        def backward(self, weight=None):
+            weights.append((weight, self.synchronised))
+            return super().backward(weight)
+
+    tried(1, task, How("in threes", Weighing, accumulate=3))
+    assert weights[:4] == [(67, False), (67, False), (66, True), (67, False)]
+
+
+def test_a_task_begins_as_it_is_told(task):
+    other = replace(task, optimizer="adam", lr=0.5, seed=1)
+    (one, sgd), (two, adam) = task.begun(), other.begun()
+    assert not (one["layer1.weight"] == two["layer1.weight"]).any()
+    assert (sgd, adam) == (Sgd(0.1, momentum=0.9), Adam(0.5))
+    assert not (next(task.steps(0)) == next(other.steps(0))).all()
 
 
 def test_a_step_of_fewer_samples_than_ranks():

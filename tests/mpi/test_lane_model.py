@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 from refcoll.transport import TransportError
-from refcoll_mpi import receiving
+from refcoll_mpi import taking
 from refcoll_mpi.lanes import key
-from refcoll_mpi.receiving import Inlet, Take
+from refcoll_mpi.receiving import Inlet
 from refcoll_mpi.sending import Outlet, Post
+from refcoll_mpi.taking import Take
 
 SENDER, RECEIVER = 0, 1
 PLACE, PLACES = 8, 2
@@ -266,7 +267,7 @@ def receiver(machine, fenced=True):
 
 @pytest.fixture(autouse=True)
 def some_are_copied_and_some_lent(monkeypatch):
-    monkeypatch.setattr(receiving, "_SMALL", 5)
+    monkeypatch.setattr(taking, "_SMALL", 5)
 
 
 def enumerated(deviations, weak, fenced, most):
@@ -355,7 +356,7 @@ def test_a_place_used_too_soon_is_found(monkeypatch):
 
 
 def test_a_place_given_back_too_soon_is_found(monkeypatch):
-    monkeypatch.setattr(receiving, "_SMALL", 0)  # all are lent
+    monkeypatch.setattr(taking, "_SMALL", 0)  # all are lent
     wait = Take.wait
 
     def hasty(self, timeout):

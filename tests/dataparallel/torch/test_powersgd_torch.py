@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from reducing import bucket_of, reduced, steps_of
+from refcoll.dataparallel.low_rank import LowRank
 from refcoll.dataparallel.orthonormal import orthonormalise
-from refcoll.dataparallel.powersgd import LowRank, PowerSGD
+from refcoll.dataparallel.powersgd import PowerSGD
 
 try:
     import torch

@@ -94,6 +94,49 @@ def test_a_module_is_left_as_it_was():
     assert refcoll.spawn(2, run, timeout=TIMEOUT) == [[[1.0, 1.0]]] * 2
 
 
+def normed(comm, steps=2, **options):
+    """Running means at the end of each step: rank r has inputs 10 r + step, momentum is 1/2."""
+    norm, seen = torch.nn.BatchNorm1d(1, momentum=0.5), []
+    with TorchReplica(comm, norm, average="ranks", **options) as replica:
+        for step in range(steps):
+            with replica.no_sync():  # a micro-batch of zeros before it: halves the mean
+                replica.backward(norm(torch.zeros(2, 1)).sum())
+            replica.backward(norm(torch.full((2, 1), 10.0 * comm.rank + step)).sum())
+            replica.wait()
+            seen.append(norm.running_mean.item())
+        for _ in replica.join() if options.get("uneven") else ():
+            replica.wait()
+            seen.append(norm.running_mean.item())
+    return seen
+
+
+def test_buffers_are_rank_0s_at_the_end_of_each_step():
+    assert refcoll.spawn(3, normed, timeout=TIMEOUT) == [[0.0, 0.5]] * 3
+
+
+def test_buffers_stay_each_rank_s_own_if_told_so():
+    own = refcoll.spawn(2, lambda comm: normed(comm, broadcast_buffers=False), timeout=TIMEOUT)
+    assert own == [[0.0, 0.5], [5.0, 6.75]]
+
+
+def test_buffers_are_those_of_the_highest_rank_that_has_a_batch():
+    """As in DDP's join.  Rank 1 has two steps, the others one."""
+
+    def run(comm):
+        return normed(comm, steps=1 + (comm.rank == 1), uneven=True)
+
+    first, second = 20 / 2, 10 / 4 + 11 / 2
+    assert refcoll.spawn(3, run, timeout=TIMEOUT) == [[first, second]] * 3
+
+
+def test_ranks_agree_on_what_becomes_of_buffers():
+    def run(comm):
+        TorchReplica(comm, torch.nn.BatchNorm1d(1), broadcast_buffers=comm.rank == 0)
+
+    with pytest.raises(refcoll.DisagreementError, match="broadcast_buffers"):
+        refcoll.spawn(2, run, timeout=TIMEOUT)
+
+
 def test_bfloat16_gradients_share_their_bits():
     tensor = torch.tensor([1.0, -2.5], dtype=torch.bfloat16)
     array = as_array(tensor)
@@ -102,6 +145,20 @@ def test_bfloat16_gradients_share_their_bits():
     assert np.array(array, float).tolist() == [3.0, -2.5]
 
 
-def test_sparse_tensors_are_refused():
-    with pytest.raises(refcoll.ArgumentError, match="use dense tensors on the CPU"):
-        as_array(torch.eye(3).to_sparse())
+def test_a_sparse_gradient_is_refused_by_its_name():
+    """A list of tokens, of which few are in a batch: torch would leave out the other rows."""
+
+    def run(comm):
+        words = torch.nn.Embedding(5, 2, sparse=True)
+        with TorchReplica(comm, words) as replica:
+            replica.backward(words(torch.tensor([1, 2])).sum(), weight=2)
+
+    with pytest.raises(
+        refcoll.ArgumentError, match=r"gradient of 'weight' is sparse .* sparse=True"
+    ):
+        refcoll.spawn(2, run, timeout=TIMEOUT)
+
+
+def test_a_module_elsewhere_than_on_the_cpu_is_refused():
+    with pytest.raises(refcoll.ArgumentError, match="weight is on meta; move the module"):
+        refcoll.spawn(1, lambda comm: TorchReplica(comm, torch.nn.Linear(2, 1, device="meta")))

@@ -24,8 +24,10 @@ STEPS = 4
 
 def network():
     torch.manual_seed(5)
-    layers = [torch.nn.Linear(20, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64), torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers, torch.nn.Linear(64, 5))
+    first = [torch.nn.Linear(20, 64), torch.nn.BatchNorm1d(64), torch.nn.ReLU()]
+    return torch.nn.Sequential(
+        *first, torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 5)
+    )
 
 
 def batch(rank, step):
@@ -44,13 +46,15 @@ def gradients(model):
 
 
 def trained(rank, model, backward, module=None):
-    """The gradients of each step, and the parameters at the end."""
+    """The gradients of each step, the running means it began with, the parameters at the end."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    seen = []
+    seen, begun_with = [], []
+    norm = (module or model)[1]
+    norm.register_forward_pre_hook(lambda *_: begun_with.append(as_array(norm.running_mean).copy()))
     for step in range(STEPS):
         optimizer.zero_grad()
         backward(loss_of(model, rank, step))
-        seen.append(gradients(module or model))
+        seen.append({**gradients(module or model), "running mean": begun_with[-1]})
         optimizer.step()
     return seen, {name: as_array(p).copy() for name, p in (module or model).named_parameters()}
 
