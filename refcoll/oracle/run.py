@@ -32,7 +32,7 @@ class Seen:
 
     def said(self, right: Truth | None) -> dict[str, Any]:
         """For the other ranks.  ``right`` is what this one was to get."""
-        raw = b"" if self.output is None else with_one_nan(self.call, self.output).tobytes()
+        raw = b"" if (same := self.with_one_nan()) is None else same.tobytes()
         told = {
             "status": self.status,
             "digest": hashlib.sha256(raw).hexdigest(),
@@ -46,6 +46,18 @@ class Seen:
         rules = [name for name, check in right.nan_rules.items() if not check(self.output).any()]
         wrong = int(right.check(self.output).sum())
         return {**told, "wrong": wrong, "rules": rules if right.nan_rules else None}
+
+    def with_one_nan(self) -> Array | None:
+        """The output; where values are merged it is left open which NaN a NaN is."""
+        if self.output is None or self.call.op is None:
+            return self.output
+        with np.errstate(invalid="ignore"):
+            nan = self.output != self.output
+        if not nan.any():
+            return self.output
+        same = self.output.copy()
+        same[nan] = np.nan
+        return same
 
     def late(self, right: Truth | None) -> str | None:
         """What has been written since the call returned, in words, or None."""
@@ -97,14 +109,3 @@ def _changed(now: Array, then: Array) -> Array:
     width = then.dtype.itemsize
     one, other = (np.ascontiguousarray(x).view(np.uint8).reshape(-1, width) for x in (now, then))
     return np.flatnonzero((one != other).any(axis=1))
-
-
-def with_one_nan(call: Call, output: Array) -> Array:
-    """Where values are merged it is left open which NaN a NaN is."""
-    with np.errstate(invalid="ignore"):
-        nan = output != output
-    if call.op is None or not nan.any():
-        return output
-    same = output.copy()
-    same[nan] = np.nan
-    return same

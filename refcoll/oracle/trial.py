@@ -11,7 +11,7 @@ from refcoll.oracle.calls import Call
 from refcoll.oracle.diagnosing.diagnosis import Evidence, diagnosed
 from refcoll.oracle.endings import FAILED, ended
 from refcoll.oracle.probes import inputs
-from refcoll.oracle.run import Watched, with_one_nan
+from refcoll.oracle.run import Watched
 from refcoll.oracle.truth import truth
 from refcoll.oracle.verdicts import Finding
 from refcoll.words import ranked
@@ -149,9 +149,7 @@ class Trial:
             return []
         for number, run in enumerate(self._seen):
             if len(by_bits := groups(run, "digest")) > 1:
-                mine = self._runs[number].output
-                same = None if mine is None else with_one_nan(self._call, mine)
-                values = self._judge.gathered(same, self._call)
+                values = self._judge.gathered(self._runs[number].with_one_nan(), self._call)
                 said = parted([*by_bits.values()], values)
                 if not any(each["wrong"] for each in run):
                     said += "; each is within what may be"

@@ -181,3 +181,42 @@ def test_zeros_that_count_as_no_inputs(op, dtype, probe):
 def test_infinities_of_the_wrong_sign():
     found = said(SUM, lambda r, right, given: np.where(np.isinf(right), -right, right), "huge")
     assert found.endswith(": infinite, but of the wrong sign")
+
+
+# ---- what is no coincidence, and what is ---------------------------------------------------------
+
+
+def test_another_operator_in_every_third_element():
+    def change(rank, right, given):
+        right[::3] = np.sum(given, axis=0)[::3]
+        return right
+
+    found = said(Call("all_reduce", 131, op="min"), change)
+    assert found.endswith("(every 3rd): the sum, not the min")
+
+
+def test_few_values_are_what_another_operator_gives_by_chance():
+    """Of inputs that are 0 but on one or two ranks the largest is the sum; but others are right."""
+
+    def change(rank, right, given):
+        right[1::3] = np.max(given, axis=0)[1::3]
+        return right
+
+    found = said(Call("all_reduce", 131, op="min"), change, "huge")
+    assert "the sum, not the min" not in found
+
+
+def test_what_is_next_to_one_is_no_factor():
+    """It was once called 1 times what is right."""
+    found = said(Call("all_reduce", 131, "float64"), lambda r, right, given: right * (1 + 3e-7))
+    assert "times what is right" not in found
+
+
+def test_large_results_of_nothing_are_no_offset():
+    """Where all inputs are 0 there is some memory's content."""
+
+    def again(given):
+        return [np.arange(1000, 1131).astype(given[0].dtype)] * SIZE
+
+    found = said(SUM, lambda r, right, given: right + 0.25 * np.arange(1, 132), again=again)
+    assert "where all inputs are 0" not in found

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from corpus_judged import findings
 from refcoll.oracle.agreement import NaNRules
 from refcoll.oracle.calls import Call, calls
 from refcoll.oracle.courts import in_process
@@ -96,3 +97,23 @@ def test_a_root_s_rule_is_told_with_the_call_that_has_another():
     (finding,) = third.findings
     assert (finding.verdict, finding.probe) == ("agreement", "special")
     assert finding.diagnosis == f"a NaN is ignored, but comes through in {asked[0]}"
+
+
+class OtherNaNsAndZeros(Sound):
+    """On one rank NaNs have a payload, which is nobody's business, and zeros the other sign."""
+
+    def store(self, values, out):
+        if self.rank == 1:
+            values[values == 0] *= -1
+            values[np.isnan(values)] = np.uint32(0x7FC00123).view("f4")
+        out[:] = values
+
+
+def test_ranks_that_disagree_are_shown_where_they_do():
+    said = [
+        words
+        for verdict, words in findings(OtherNaNsAndZeros, 3, Call("all_reduce", 131))
+        if verdict == "agreement"
+    ]
+    assert said
+    assert all("not the same bits" in words and "nan" not in words for words in said)

@@ -1,17 +1,23 @@
 """Which earlier call a finding needs; calls read from their words; what earlier calls have left."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from corpus_judged import MAKERS, findings
+from refcoll.cli.judge_replay import replay
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call, calls
 from refcoll.oracle.courts import in_process
+from refcoll.oracle.history import Earlier
 from refcoll.oracle.mutants.sound import Sound
 from refcoll.oracle.replaying import MOST, needed, reproduced
 from refcoll.oracle.reporting.groups import grouped
+from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.reporting.setting import Setting
 from refcoll.oracle.spelling import spelled
-from refcoll.oracle.verdicts import Finding, Judgement
+from refcoll.oracle.verdicts import Finding, Judgement, Standing
 
 SUM, MAX = Call("all_reduce", 131), Call("all_reduce", 131, op="max")
 EARLIER = [Call("all_reduce", n) for n in range(40, 60)] + [SUM, Call("scan", 9)]
@@ -106,6 +112,26 @@ def test_what_is_no_call(words, said):
     assert said in str(caught.value)
 
 
+def test_after_a_hang_nothing_is_tried_again():
+    """Ranks that are still in a call would be in the way."""
+    setting = Setting("mine:make", "mine", 3, launched=False)
+    ended = Finding(SUM, "any", 0, "finished", "did not finish", (Standing("still in it"),))
+    for findings_, asked in (([wrong(MAX)], 1), ([wrong(MAX), ended], 0)):
+        report, anew = Report(setting, judgements=[Judgement(MAX, findings=findings_)]), Faulty([])
+        replay(report, anew)
+        assert len(anew.asked) == asked
+        assert report.needs == ({wrong(MAX): ()} if asked else {})
+
+
+def test_what_raised_is_tried_again_only_if_that_is_harmless():
+    setting = Setting("mine:make", "mine", 3, launched=True)
+    raised = wrong(MAX, "rank 1: raised", "finished")
+    for harmless in (True, False):
+        report, anew = Report(setting, judgements=[Judgement(MAX, findings=[raised])]), Faulty([])
+        replay(report, anew, raised=harmless)
+        assert bool(anew.asked) == harmless
+
+
 # ---- what earlier calls have left --------------------------------------------------------------
 
 
@@ -131,6 +157,20 @@ class InputOfTheCallBefore(Sound):
         given = self._last if stale else x
         self._last, self._op = x.copy(), op
         super().all_reduce(given, out, op)
+
+
+def test_inputs_of_another_kind_of_call_are_not_compared():
+    earlier = Earlier(SUM, [np.ones(131, np.float32)] * 3, None)
+    assert len(earlier.inputs(replace(SUM, op="max", in_place=True))) == 3
+    for other in (Call("scan", 131), Call("all_reduce", 131, "int32"), Call("all_reduce", 130)):
+        assert earlier.inputs(other) is None
+
+
+def test_results_are_read_as_the_bytes_of_another_dtype():
+    given = [np.arange(4, dtype=np.float64), None]
+    (read, nothing) = Earlier(SUM, [], None).read_as(Call("all_reduce", 8), given)
+    assert (read.dtype, read.tobytes(), nothing) == (np.float32, given[0].tobytes(), None)
+    assert Earlier(SUM, [], None).read_as(Call("all_reduce", 9), given) == [None, None]
 
 
 def test_inputs_of_the_call_before_are_known_too():

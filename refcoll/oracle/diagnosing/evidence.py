@@ -95,13 +95,15 @@ class Evidence:
             return bool(np.all((one == two) | ((one != one) & (two != two))))
 
     def explains(self, rank: int, other: Array) -> bool:
-        """Whether ``other`` is what the rank has wherever that is wrong, and not another value
-        in most elements between, which are right."""
+        """Whether ``other`` is what the rank has wherever that is wrong; of inputs with few
+        values, which agree by chance, also in most elements between, which are right."""
+        if not self.equal(rank, other, everywhere=self.few(rank)):
+            return False
         places, right = self.wrong[rank], self.right(rank)
         between = right[(right > places[0]) & (right < places[-1])]
-        return self.equal(rank, other, everywhere=self.few(rank)) and bool(
-            len(between) == 0 or (other[between] == self.got(rank)[between]).mean() > 0.5
-        )
+        if self.probe in ("coded", "rough") or len(between) == 0:
+            return True
+        return bool((other[between] == self.got(rank)[between]).mean() > 0.5)
 
     def where(self, places: Sequence[int] | Array) -> str:
         """The elements in words, with the chunk that they are, if they are one."""

@@ -11,7 +11,7 @@ from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 
 class NextLane(Faulty):
-    """Where its input is not aligned a rank loads vectors from one element further on."""
+    """One rank loads its vectors from one element further on than it should."""
 
     shows_at = ShowsAt("all_reduce", counts="2 and more", operators=("sum",))
     says = r"what rank 2 puts in is that of element i \+ 1"
