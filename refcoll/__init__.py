@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from refcoll.interpreters.draw import draw
     from refcoll.interpreters.simulate import simulate
     from refcoll.operators import Operator, user_operator
+    from refcoll.own_steps import from_steps
     from refcoll.plans import CollectivePlan
-    from refcoll.programs import Program, from_steps
+    from refcoll.programs import Program
     from refcoll.spawning import spawn
     from refcoll.topology import node_shape
 
@@ -79,7 +80,7 @@ _LATER = {
     "count": "interpreters.count",
     "draw": "interpreters.draw",
     "explain": "choosing",
-    "from_steps": "programs",
+    "from_steps": "own_steps",
     "node_shape": "topology",
     "simulate": "interpreters.simulate",
     "spawn": "spawning",

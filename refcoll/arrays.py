@@ -64,7 +64,10 @@ class Arrays(Protocol):
         """Whether they may share memory."""
 
     def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
-        """Uninitialised ordinary memory, for what a caller keeps; one-dimensional."""
+        """Uninitialised ordinary memory, for what a caller keeps; one-dimensional.
+
+        Where there is ``ordered``, it is asked for in the caller's thread, before that.
+        """
 
     def scratch(self, nbytes: int) -> Array:
         """The same in bytes, for what this thread queues itself."""

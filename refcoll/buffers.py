@@ -9,10 +9,21 @@ from __future__ import annotations
 
 from math import prod
 
-from refcoll.arguments import GATHERING, SCATTERING, Call, result_shape
 from refcoll.interpreters.execute import Input
 from refcoll.operators import Array
+from refcoll.outputs import result_shape
+from refcoll.requests import GATHERING, SCATTERING, Call
 from refcoll.transport import Transport
+
+
+def made_result(call: Call, transport: Transport) -> Array | None:
+    """Room for the result of a call on this rank; None where it returns nothing."""
+    shape = result_shape(call.program, call.layout, call.x, transport.rank)
+    if shape is None:
+        return None
+    # Ordinary memory: what a caller keeps must not be shared with a forked child.
+    made: Array = transport.arrays.empty(prod(shape), call.x.dtype).reshape(shape)
+    return made
 
 
 class Buffers:
@@ -23,13 +34,9 @@ class Buffers:
 
     def __init__(self, call: Call, transport: Transport, memory: Array | None = None) -> None:
         self._call, self._own = call, memory is not None
-        self._arrays = arrays = transport.arrays
+        self._arrays = transport.arrays
         count, rank = call.layout.count, transport.rank
-        shape = result_shape(call.program, call.layout, call.x, rank)
-        self.result = call.out
-        if self.result is None and shape is not None:
-            # Ordinary memory: what a caller keeps must not be shared with a forked child.
-            self.result = arrays.empty(prod(shape), call.x.dtype).reshape(shape)
+        self.result = call.out if call.out is not None else made_result(call, transport)
         mine = call.layout.span(rank, rank + 1) if call.program.collective.scattered else slice(0)
         start = call.program.result_area * count
         whole, result = slice(0, count), slice(start, start + count)

@@ -7,12 +7,14 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from refcoll.agreement import Agreement, Said
-from refcoll.arguments import Call, Request, checked, seconds, taken
+from refcoll.arguments import checked
+from refcoll.buffers import made_result
 from refcoll.errors import (
     ArgumentError,
     DisagreementError,
@@ -20,10 +22,12 @@ from refcoll.errors import (
     RefcollError,
     TransportError,
     flag,
+    seconds,
 )
 from refcoll.inorder import Handle, InOrder
 from refcoll.oneoff import OneOff
 from refcoll.operators import Array
+from refcoll.requests import Call, Request, taken
 from refcoll.topology import Nodes
 from refcoll.transport import Transport
 from refcoll.tuning import Tuning
@@ -143,12 +147,25 @@ class Calls:
         return self._begin(whole) if background else self._do(whole)
 
     def _handed_over(self, request: Request) -> Request:
-        """The request, with arrays on a device taken now, in the caller's thread: their library
-        may know of his streams.  What is wrong with one is said when the call's turn comes."""
+        """The request, on a device with what must be done now, in the caller's thread.
+
+        His arrays are taken: their library may know of his streams.  Where he passes no ``out``
+        it is made: what its memory was used for before lies on his stream, among what the call
+        follows; later it might be what the call is to overlap with.  What is wrong with the
+        request is said when the call's turn comes.
+        """
         if self._ordered is not None:
             with suppress(Exception):
-                return taken(request, self.transport.arrays)
+                request = taken(request, self.transport.arrays)
+                if request.out is None:
+                    request = replace(request, out=self._result(request))
         return request
+
+    def _result(self, request: Request) -> Array | None:
+        """Room for the result, whose shape no algorithm changes."""
+        known, arrays = self._one_off.recall(request), self.transport.arrays
+        call = known[0] if known else checked(request, self.rank, self.size, arrays)
+        return made_result(call, self.transport)
 
     def _refuse(self, error: ArgumentError, check: object) -> None:
         """Raise the error, and let the others know unless there is no ``check``."""

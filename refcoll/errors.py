@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from operator import index
+from typing import Any
 
 
 class RefcollError(Exception):
@@ -99,3 +101,17 @@ def within(value: object, name: str, least: int) -> int:
     if number > _MOST:
         raise ArgumentError(f"{name}={number} must be at most {_MOST}")
     return number
+
+
+_LONGEST = 1e9
+"""Seconds: 31 years.  What waits for messages takes neither infinity nor much more than this."""
+
+
+def seconds(value: Any) -> float:
+    """A time limit.  Raises ArgumentError unless it is a number above 0, and not too large."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < value <= _LONGEST:
+        raise ArgumentError(
+            f"timeout={value!r:.80} must be a number of seconds above 0, and at most {_LONGEST:g}"
+        )
+    return float(value)

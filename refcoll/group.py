@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from refcoll.arguments import Request
 from refcoll.binding import told_to_all
 from refcoll.calls import Calls
 from refcoll.errors import ArgumentError, DisagreementError, PoisonedError, integer
 from refcoll.operators import Array, Operator, kind
 from refcoll.plans import CollectivePlan
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS
+from refcoll.requests import Request
 from refcoll.topology import Topology
 from refcoll.transport import Transport
 

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from refcoll.agreement import CHANNEL, Said
-from refcoll.arguments import Call, Request, checked_out
 from refcoll.buffers import Buffers
 from refcoll.interpreters.execute import Input, Plan
 from refcoll.operators import Array, is_builtin
+from refcoll.outputs import checked_out
+from refcoll.requests import Call, Request
 from refcoll.transport import Transport
 
 _NONE = np.empty(0)

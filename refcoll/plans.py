@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from refcoll.agreement import CHANNEL
-from refcoll.arguments import Request
 from refcoll.buffers import Buffers
 from refcoll.calls import Calls
+from refcoll.errors import ArgumentError
 from refcoll.inorder import Handle
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array
+from refcoll.requests import Request
 
 if TYPE_CHECKING:
     from refcoll.stragglers import Watch
@@ -46,6 +47,7 @@ class CollectivePlan:
         )
         self._load, self._store = self._buffers.load, self._buffers.store
         self._execute = self._plan.run
+        self._started: Handle[Any] | None = None
 
     def run(self, timeout: float | None = None) -> Any:
         """Do it once; returns the result as the communicator's method does."""
@@ -59,9 +61,19 @@ class CollectivePlan:
         return f"<CollectivePlan {self._plan.program.title}>"
 
     def start(self, timeout: float | None = None) -> Handle[Any]:
-        """Do it in the background; ``wait()`` of the handle returns the result."""
+        """Do it in the background; ``wait()``, of the handle or of the plan, returns the result."""
         limit, watching = self._comm._limit(timeout), self._comm.watching
-        return self._comm._begin(lambda: self._run(limit, watching))
+        self._started = self._comm._begin(lambda: self._run(limit, watching))
+        return self._started
+
+    def wait(self) -> Any:
+        """The result of the run that was started last, once it has ended, or what it raised.
+
+        Raises ArgumentError where none was started.
+        """
+        if self._started is None:
+            raise ArgumentError("plan.wait(): nothing was started; call start() first, or run()")
+        return self._started.wait()
 
     def _run(self, limit: float, watching: Sequence[Watch]) -> Array | None:
         entered = time.monotonic() if watching else 0.0

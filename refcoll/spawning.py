@@ -12,7 +12,7 @@ from refcoll.checksums import Checksummed
 from refcoll.communicator import Communicator
 from refcoll.connecting import ARRAYS, plug_in
 from refcoll.errors import ArgumentError, PeerFailedError, PoisonedError, flag, within
-from refcoll.testing.inprocess import World
+from refcoll.testing.inprocess import InProcess, World
 from refcoll.topology import Nodes, topology
 from refcoll.transport import Transport
 
@@ -41,7 +41,7 @@ def spawn(
         raise ArgumentError(f"function={function!r:.80} must be a function of a communicator")
     placed = None if nodes is None else topology(nodes, size).nodes
     world = World(size, placed, arrays=_arrays(size, arrays, checksums))
-    ends: list[Transport] = [world.transport(rank) for rank in range(size)]
+    ends: list[Transport] = [InProcess(world, rank) for rank in range(size)]
     if flag(checksums, "checksums"):
         ends = [Checksummed(end) for end in ends]
     comms = [Communicator(end, timeout) for end in ends]

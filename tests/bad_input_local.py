@@ -20,7 +20,7 @@ from bad_input_values import (
     SECONDS,
 )
 from refcoll.chunks import Layout
-from refcoll.testing.inprocess import World
+from refcoll.testing.inprocess import InProcess, World
 
 
 @dataclass(frozen=True)
@@ -462,6 +462,10 @@ METHODS = [
         _unknown("plan.start(oops=1)"),
     ),
     *_of(
+        "CollectivePlan.wait",
+        ("any other", "a timeout", "plan.wait(5)", "takes 1 positional argument", TypeError),
+    ),
+    *_of(
         "Handle.wait",
         ("any other", "a timeout", "handle.wait(5)", "takes 1 positional argument", TypeError),
     ),
@@ -523,5 +527,5 @@ color that is a bool, an option that the algorithm does not take."""
 _MORE = {
     "ring": refcoll.program("all_reduce", "ring", 4),
     "exchange": refcoll.program("all_to_all", "pairwise", 4),
-    "ones": np.ones(4), "Layout": Layout, "end": World(1).transport(0),
+    "ones": np.ones(4), "Layout": Layout, "end": InProcess(World(1), 0),
 }  # fmt: skip

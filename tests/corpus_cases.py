@@ -91,6 +91,9 @@ OF_COLLECTIVES = {
 
 KNOWN_FAULTS = "tests/dataparallel/test_known_faults.py"
 ELSEWHERE = {
+    "GPU-03": ("tests/gpu/test_modes.py", "test_direct_needs_somebodys_word"),
+    "GPU-04": ("tests/gpu/test_accepting.py", "from_pool=True"),
+    "GPU-05": ("tests/gpu/test_cupy.py", "test_an_array_of_another_device_stays_there"),
     "DDP-01": (KNOWN_FAULTS, "pytorch#69031"),
     "DDP-02": (KNOWN_FAULTS, "FunASR#3472"),
     "DDP-03": (KNOWN_FAULTS, "pytorch#42577"),
@@ -102,17 +105,9 @@ ELSEWHERE = {
     "COMP-01": (KNOWN_FAULTS, "pytorch#57410"),
     "PERF-01": ("tests/test_benchmarking.py", "busbw = algbw x f"),
     "PERF-04": ("tests/dataparallel/test_buckets.py", "pytorch/pytorch#48880"),
+    "PERF-05": ("refcoll/planning/published.tsv", "pytorch/pytorch#17159"),
     "RUN-01": ("tests/mpi/test_failures.py", "the wrong launcher"),
     "RUN-02": ("transports/refcoll_mpi/__init__.py", "nothing pickled"),
     "RUN-04": ("docs/mpi.md", "outnumber cores"),
 }
-"""Those that training, planning or launching has: in which file, by which words."""
-
-AHEAD = {
-    "GPU-03": "arrays in device memory, handed to an MPI that cannot take them",
-    "GPU-04": "arrays in device memory, of an allocator whose memory cannot be shared",
-    "GPU-05": "arrays in device memory, on another device than the current one",
-    "PERF-05": "models of machines: efficiency within nodes and across them",
-    "PERF-06": "models of machines: bandwidth by size and number of ranks",
-}
-"""Those that belong to what refcoll does not have yet, with what that is."""
+"""Those that training, devices, planning or launching has: in which file, by which words."""

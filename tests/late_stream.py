@@ -1,9 +1,10 @@
 """A stand-in for a device: memory of the host's, and streams that work as late as they may.
 
-What is queued runs when its stream, or an event behind it, is synchronised, and not before;
-with ``eagerness`` some of it runs at once, chosen by chance, as on a device that is quick.  So
-whoever reads, sends or overwrites memory without having synchronised what he should have,
-meets bytes that are not there yet.  Its arrays raise where they are made the host's.
+What is queued runs when its stream, or an event behind it, is synchronised or has been asked for
+in vain, and not before; with ``eagerness`` some of it runs at once, chosen by chance, as on a
+device that is quick.  So whoever reads, sends or overwrites memory without having waited for
+what he should have, meets bytes that are not there yet.  Its arrays raise where they are made
+the host's.
 
 It shows in which order things are done.  It is no device, and shows nothing of one: neither
 races on hardware, nor drivers, allocators, copies or speed.
@@ -25,6 +26,8 @@ from refcoll.operators import OPERATORS, kind
 
 POISON = 0xA5
 """What fresh memory holds."""
+PATIENCE = 2
+"""How often an event is asked in vain whether it is done."""
 _AT_WORK = threading.RLock()
 """Held by whoever makes a stream work: one device, one thing after another."""
 
@@ -121,10 +124,22 @@ class LateArray:
 
 class LateEvent:
     def __init__(self, stream, behind):
-        self._stream, self._behind = stream, behind
+        self._stream, self._behind, self._asked = stream, behind, 0
+
+    def reach(self):
+        self._stream.run(self._behind)
 
     def synchronize(self):
-        self._stream.run(self._behind)
+        """What the host does; streams reach it."""
+        self.reach()
+
+    @property
+    def done(self):
+        """Not at once, but whoever asks again and again lives to see it."""
+        self._asked += 1
+        if self._asked > PATIENCE:
+            self.reach()
+        return self._stream.has_run(self._behind)
 
 
 class LateStream:
@@ -149,6 +164,9 @@ class LateStream:
                     work()
                 self._done += 1
 
+    def has_run(self, behind):
+        return self._done >= behind
+
     def synchronize(self):
         self.run(self._queued)
 
@@ -156,7 +174,7 @@ class LateStream:
         return LateEvent(self, self._queued)
 
     def wait_event(self, event):
-        self.queue(event.synchronize)
+        self.queue(event.reach)
 
     def __enter__(self):
         assert self.device in (None, _device()), "a stream of another device than the current one"
@@ -225,6 +243,9 @@ class LateRuntime:
     def current(self):
         return current()
 
+    def record(self, stream):
+        return stream.record()
+
     # ---- arrays -------------------------------------------------------------------------
 
     def owns(self, value):
@@ -247,8 +268,8 @@ class LateRuntime:
     def device_of(self, array):
         return array.device
 
-    def from_ordered_pool(self, array):
-        return array.from_pool
+    def reachable(self, array):
+        return not array.from_pool
 
     def empty(self, nbytes):
         return LateArray(_block(nbytes), _device())

@@ -38,12 +38,14 @@ from refcoll import (
     TransportError,
     connecting,
 )
+from samples import noted
 
 TIMEOUT = 5
 SIZE = 4
 EVERYWHERE = {name: row for name, row in ROWS.items() if not row.bad.ranks}
 OF_ANY_TRANSPORT = [row for row in SAID_TO_ALL if row.argument != "options"]
 EVERYONE = [*range(SIZE)]
+CALLED = sorted({row.call for row in ROWS.values()})
 
 
 def heard_by_all(size, call):
@@ -54,20 +56,29 @@ def heard_by_all(size, call):
 # ---- rows --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_a_mistake_that_all_make_is_refused_and_forgotten(name):
-    row = ROWS[name]
-    size = row.bad.ranks or SIZE
-    heard = refcoll.spawn(size, lambda c: hear(c, row, wrong=True), timeout=TIMEOUT)
-    require_refused(row, heard, [*range(size)])
+def require_all_refused(call, is_wrong):
+    """Of all rows of that call, where ``is_wrong(rank, size)``."""
+    for row in ROWS.values():
+        if row.call == call:
+            size = row.bad.ranks or SIZE
+            wrong_on = [rank for rank in range(size) if is_wrong(rank, size)]
+            with noted(row.name):
+                heard = refcoll.spawn(
+                    size,
+                    lambda c: hear(c, row, c.rank in wrong_on),  # noqa: B023
+                    timeout=TIMEOUT,
+                )
+                require_refused(row, heard, wrong_on)
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_a_mistake_of_one_rank_is_told_to_all_and_poisons(name):
-    row = ROWS[name]
-    size = row.bad.ranks or SIZE
-    heard = refcoll.spawn(size, lambda c: hear(c, row, c.rank == odd(size)), timeout=TIMEOUT)
-    require_refused(row, heard, [odd(size)])
+@pytest.mark.parametrize("call", CALLED)
+def test_a_mistake_that_all_make_is_refused_and_forgotten(call):
+    require_all_refused(call, lambda rank, size: True)
+
+
+@pytest.mark.parametrize("call", CALLED)
+def test_a_mistake_of_one_rank_is_told_to_all_and_poisons(call):
+    require_all_refused(call, lambda rank, size: rank == odd(size))
 
 
 def test_in_the_background_wait_tells_the_same():
@@ -87,13 +98,16 @@ def test_different_calls_are_told_to_all_and_poison(row):
     require_different(row, refcoll.spawn(SIZE, lambda c: different(c, row), timeout=TIMEOUT))
 
 
-@pytest.mark.parametrize("row", FUNCTIONS, ids=[row.name for row in FUNCTIONS])
-def test_functions_refuse(row):
-    with pytest.raises(row.error) as caught:
-        row.make()
-    assert type(caught.value) is row.error
-    for word in row.words:
-        assert word in str(caught.value), str(caught.value)
+@pytest.mark.parametrize("of", sorted({row.of for row in FUNCTIONS}))
+def test_functions_refuse(of):
+    for row in FUNCTIONS:
+        if row.of == of:
+            with noted(row.name):
+                with pytest.raises(row.error) as caught:
+                    row.make()
+                assert type(caught.value) is row.error
+                for word in row.words:
+                    assert word in str(caught.value), str(caught.value)
 
 
 @pytest.mark.parametrize("wrong_on", [EVERYONE, [odd(SIZE)]], ids=["all wrong", "one wrong"])

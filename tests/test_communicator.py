@@ -552,7 +552,11 @@ def test_plans():
         totals = []
         for turn in range(50):
             x[:] = np.arange(10) * turn + comm.rank
-            result = plan.run() if turn % 2 else plan.start().wait()
+            if turn % 3 == 2:
+                handle, result = plan.start(), plan.wait()
+                assert handle.done()
+            else:
+                result = plan.start().wait() if turn % 3 else plan.run()
             assert result is out
             totals.append(out.copy())
         return totals
@@ -560,6 +564,16 @@ def test_plans():
     for totals in spawn(3, body):
         for turn, total in enumerate(totals):
             assert np.array_equal(total, 3 * turn * np.arange(10) + 3)
+
+
+def test_a_plan_that_was_not_started_cannot_be_waited_for():
+    def body(comm):
+        plan = comm.plan("all_reduce", np.ones(3))
+        with pytest.raises(ArgumentError, match=r"call start\(\) first"):
+            plan.wait()
+        return plan.run()[0]  # and nothing is lost
+
+    assert spawn(2, body) == [2] * 2
 
 
 def test_a_plan_in_place_goes_on_from_its_result():

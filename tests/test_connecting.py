@@ -9,12 +9,12 @@ import pytest
 
 import refcoll
 from refcoll import ArgumentError, connecting
-from refcoll.testing.inprocess import World
+from refcoll.testing.inprocess import InProcess, World
 
 
 def lone(nodes=((0,),)):
     """A transport that a plug-in might offer: one rank, alone."""
-    return World(1, nodes).transport(0)
+    return InProcess(World(1, nodes), 0)
 
 
 def broken():

@@ -103,7 +103,7 @@ def test_interpreters_know_the_core_and_only_execute_the_transport(path):
     allowed = (
         CORE
         | {"interpreters"}
-        | ({"transport"} if path.stem in ("execute", "compiling") else set())
+        | ({"transport"} if path.stem in ("execute", "compiling", "stage") else set())
     )
     assert foreign(path) <= {"numpy"}
     assert {each for each in ours(path) if not within(each, allowed)} == set()

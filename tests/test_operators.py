@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from refcoll import ArgumentError, program, simulate, user_operator
 from refcoll.operators import OPERATORS, kind, operator
+from samples import looped
 
 EXTENSIONS = [
     np.dtype(getattr(ml_dtypes, name))
@@ -73,7 +74,7 @@ def test_the_table_lists_all_operators():
 
 
 @named(EVERYTHING)
-@pytest.mark.parametrize("name", TABLE)
+@looped(name=TABLE)
 def test_an_operator_is_defined_where_the_table_says_so(name, dtype):
     (group,) = [group for group, dtypes in DTYPES.items() if dtype in dtypes]
     if group in TABLE[name]:
@@ -182,7 +183,7 @@ def test_complex_products(dtype):
 
 
 @pytest.mark.parametrize(("name", "dtype"), DEFINED)
-@pytest.mark.parametrize("into", ["left", "right"])
+@looped(into=["left", "right"])
 def test_the_result_may_replace_an_operand(name, dtype, into):
     left = np.array([1, 0, 1, 0, 2, -0.0, 0.0] * 9).astype(dtype)
     right = np.array([0, 0, 1, 1, 3, 0.0, -0.0] * 9).astype(dtype)
@@ -218,7 +219,7 @@ def test_nan_propagates_at_every_place_of_a_long_vector(name, dtype):
 
 
 @named(DTYPES["float"])
-@pytest.mark.parametrize("length", range(1, 71))
+@looped(length=range(1, 71))
 def test_minus_zero_is_below_plus_zero(dtype, length):
     plus, minus = np.full(length, 0.0), np.full(length, -0.0)
     alternating = np.where(np.arange(length) % 2, 0.0, -0.0)

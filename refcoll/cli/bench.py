@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -69,16 +69,11 @@ def bench(
     if launched_size() is None:
         raise ArgumentError("bench times real processes: run it as `mpirun -n 4 refcoll bench`")
     end = connector("mpi")(shared_memory=shared_memory)
-    comm = Communicator(end, tuning=tuning)
+    comm, before = Communicator(end, tuning=tuning), machine()
     beside = peers(comm, peer or [])
+    named, wanted = [each.name for each in beside], sizes_from(sizes)
     taking_part = [*beside, *_contenders(comm, collective, algorithm or []), *limits()]
-    named, before = [each.name for each in beside], machine()
-    rows: list[Timing] = []
-    for row in timings(comm, collective, sizes_from(sizes), taking_part, named, iterations):
-        if comm.rank == 0 and row.contender == named[0]:
-            place = "in place" if row.in_place else "out of place"
-            print(f"bench: {said_bytes(row.size)}, {place}", file=sys.stderr, flush=True)
-        rows.append(row)
+    rows = _told(comm, timings(comm, collective, wanted, taking_part, named, iterations))
     library = " ".join(end.library().split())  # type: ignore[attr-defined]
     brand = next((each for each in ("MPICH", "Open MPI") if each in library), library)
     stand = standings(goals(collective, brand, shared_memory), rows)
@@ -95,6 +90,21 @@ def bench(
             print("refcoll: no goal speaks of what was timed", file=sys.stderr)
     missed = goals_ and not (stand and all(each.met for each in stand))
     raise typer.Exit(1 if missed or any(row.wrong for row in rows) else 0)
+
+
+def _told(comm: Communicator, rows: Iterator[Timing]) -> list[Timing]:
+    """The rows; while they are measured, rank 0 says on standard error how far that is."""
+    found: list[Timing] = []
+    for row in rows:
+        if comm.rank == 0 and (not found or _cell(row) != _cell(found[-1])):
+            place = "in place" if row.in_place else "out of place"
+            print(f"bench: {said_bytes(row.size)}, {place}", file=sys.stderr, flush=True)
+        found.append(row)
+    return found
+
+
+def _cell(row: Timing) -> tuple[int, bool]:
+    return row.size, row.in_place
 
 
 def _tell(

@@ -96,13 +96,18 @@ def calibrate(
         left = limit - (time.monotonic() - found.begun)
         _timed(comm, found, collective or [*BUS_FACTORS], wanted, iterations, left)
     if comm.rank == 0:
-        if found.machine is not None:
-            write_machine(found.machine, save)
-        if verify:
-            known.with_more(found.choices).write(out)
+        _keep(found, known, save, out if verify else None)
         if str(json) != "-":
             report(found, save, out)
         write_json(json, content(found, save, out))
+
+
+def _keep(found: Found, known: Tuning, save: Path, out: Path | None) -> None:
+    """Write the machine, and what is best on it beside what was known before."""
+    if found.machine is not None:
+        write_machine(found.machine, save)
+    if out is not None:
+        known.with_more(found.choices).write(out)
 
 
 def _measured(comm: Communicator, limit: float, name: str, rails: int) -> Found:

@@ -35,7 +35,7 @@ class Trial:
 
 
 def gpu_probe(
-    limit: Annotated[float, typer.Option(help="seconds that a trial may take")] = 60.0,
+    limit: Annotated[float, typer.Option(min=1, help="seconds that a trial may take")] = 60.0,
     json: Json = None,
 ) -> None:
     """Which MPI is loaded, what it says of device memory, and what mode="auto" does with it.

@@ -9,12 +9,13 @@ import typer
 
 from refcoll.cli.judge_calls import Asked
 from refcoll.cli.judge_mutants import require_alone, score_mutants
-from refcoll.cli.judge_report import Telling
-from refcoll.cli.judge_running import Case, Trial, said_once, tried
+from refcoll.cli.judge_report import Telling, said_once
+from refcoll.cli.judge_running import Case, Trial, tried
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_rank
+from refcoll.oracle.spelling import spelled
 from refcoll.oracle.xfails import read
 
 Several: TypeAlias = list[str] | None
@@ -38,6 +39,12 @@ def judge(
     ] = None,
     thorough: Annotated[bool, typer.Option("--thorough", help="more lengths, to 262147")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="three lengths, three dtypes")] = False,
+    after: Annotated[
+        Several, typer.Option(metavar="CALL", help="judge this call before, as reports name it")
+    ] = None,
+    first: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="judge the first K calls only")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="that inputs follow from")] = 0,
     timeout: Annotated[float, typer.Option(min=0.1, help="seconds after which a call hangs")] = 30,
     xfails: Annotated[
@@ -62,7 +69,7 @@ def judge(
             require_alone({
                 "implementation": implementation, "ranks": ranks, "dtype": dtype, "op": op,
                 "count": count, "algorithm": algorithm, "thorough": thorough, "quick": quick,
-                "xfails": xfails, "markdown": markdown,
+                "after": after, "first": first, "xfails": xfails, "markdown": markdown,
             })  # fmt: skip
         raise typer.Exit(score_mutants(collective, seed, json))
 
@@ -72,7 +79,8 @@ def judge(
         if ranks not in (None, size):
             raise ArgumentError(f"ranks={ranks} is for threads; mpirun -n sets the ranks here")
         asked = Asked.parsed(collective, dtype, op, count, thorough, quick)
-        return Case(trial.make(), asked.on(size), read(xfails))
+        before = [spelled(words, size) for words in after or ()]
+        return Case(trial.make(), [*before, *asked.on(size)][:first], read(xfails))
 
     trial = Trial(implementation, algorithm, ranks, seed, timeout)
     raise typer.Exit(0 if tried(trial, prepare, Telling(json, markdown)) else 1)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import typer
 
 from refcoll.cli.judge_progress import Bar
 from refcoll.cli.output import console, table, write_json
@@ -105,4 +108,17 @@ def _finding(report: Report, group: Group, title: str) -> Iterator[str]:
     yield from (f"   {line}" for line in places(simplest.standing))
     if group.others():
         yield f"   {group.others()}"
+    if (needed := report.needed(simplest)) is not None:
+        yield f"   {needed}"
     yield f"   {report.reproducer(simplest)}"
+
+
+@contextmanager
+def said_once(rank: int) -> Iterator[None]:
+    """What is wrong on all ranks, or told to all, rank 0 says; the others end with its status."""
+    try:
+        yield
+    except ArgumentError:
+        if rank == 0:
+            raise
+        raise typer.Exit(2) from None

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import faulthandler
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import typer
-
-from refcoll.cli.judge_report import Telling
+from refcoll.cli.judge_replay import replay
+from refcoll.cli.judge_report import Telling, said_once
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_size
 from refcoll.oracle.adapters.own import Own
@@ -119,12 +117,14 @@ def _on_threads(trial: Trial, prepare: Prepare, telling: Telling) -> bool:
         telling.begin(trial.report(made, size, False, case.known), len(case.calls))
 
     resort = LastResort(trial.timeout + _PATIENCE)
+    judging = partial(
+        in_process, case.make, size,
+        seed=trial.seed, timeout=min(trial.timeout / 2, _PATIENCE), limit=trial.timeout,
+        last_resort=resort,
+    )  # fmt: skip
     try:
-        found = in_process(
-            case.make, size, case.calls,
-            seed=trial.seed, timeout=min(trial.timeout / 2, _PATIENCE), limit=trial.timeout,
-            on_judgement=telling.judged, on_made=begin, last_resort=resort,
-        )  # fmt: skip
+        found = judging(case.calls, on_judgement=telling.judged, on_made=begin)
+        replay(telling.report, judging)
     except NotMadeError as error:
         raise trial.not_made(error) from error
     finally:
@@ -151,6 +151,7 @@ def _in_a_job(trial: Trial, prepare: Callable[[], Case], telling: Telling) -> bo
         report = trial.report(made, jury.comm.size, True, case.known)
         telling.begin(report, len(case.calls))
         report.judgements[:] = jury.judge(case.calls)
+        replay(report, partial(jury.anew, case.make), raised=False)
         if trial.implementation == "mpi" and report.stopped is None:
             report.traffic = traffic(jury.implementation)
         holds = telling.end()
@@ -177,17 +178,6 @@ def _attempt(prepare: Callable[[], Case]) -> tuple[Case | None, ArgumentError | 
         return prepare(), None
     except ArgumentError as error:
         return None, error
-
-
-@contextmanager
-def said_once(rank: int) -> Iterator[None]:
-    """What is wrong on all ranks, or told to all, rank 0 says; the others end with its status."""
-    try:
-        yield
-    except ArgumentError:
-        if rank == 0:
-            raise
-        raise typer.Exit(2) from None
 
 
 def _hung(trial: Trial, telling: Telling, judgement: Judgement | None, said: str) -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -86,7 +87,6 @@ def verify(
     JSON holds the keys holds, verdict and rows; bytes and steps are the maximum over ranks.
     """
     name = transport or (_IN_PROCESS if launched_size() is None else "mpi")
-    outcome, started = _Outcome(name), time.monotonic()
     if name == _IN_PROCESS:
         rank, plan = 0, _plan(_sizes(ranks), collective, algorithm, thorough)
         rows = _in_process(plan, timeout)
@@ -97,17 +97,9 @@ def verify(
         rank, plan = end.rank, _plan([end.size], collective, algorithm, thorough)
         rows = verification.verify(end, plan[end.size], timeout)
     total = sum(len(each) for each in plan.values())
-    try:
-        outcome.rows.extend(_with_progress(rows, total, show=rank == 0))
-    except TransportError as error:
-        outcome.failure = str(error)
-    outcome.seconds = time.monotonic() - started
+    outcome = _outcome(name, _with_progress(rows, total, show=rank == 0))
     if rank == 0:
-        _report(outcome, to_terminal=str(json) != "-")
-        write_json(json, {
-            "holds": outcome.holds, "verdict": outcome.verdict,
-            "rows": [asdict(row) for row in outcome.rows],
-        })  # fmt: skip
+        _report(outcome, json)
     elif outcome.failure is not None:
         print(f"rank {rank}: {outcome.verdict}", file=sys.stderr)
     raise typer.Exit(0 if outcome.holds else 1)
@@ -150,6 +142,17 @@ def _in_process(plan: dict[int, list[Case]], timeout: float) -> Iterator[Row]:
             yield from spawn(size, run, chosen[first : first + step])[0]
 
 
+def _outcome(transport: str, rows: Iterator[Row]) -> _Outcome:
+    """Of all rows, or of those up to the one in which the transport failed."""
+    outcome, started = _Outcome(transport), time.monotonic()
+    try:
+        outcome.rows.extend(rows)
+    except TransportError as error:
+        outcome.failure = str(error)
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
 def _with_progress(rows: Iterator[Row], total: int, show: bool) -> Iterator[Row]:
     """The rows as they come, told on standard error: a bar, or a line now and then."""
     if not show:
@@ -165,11 +168,13 @@ def _with_progress(rows: Iterator[Row], total: int, show: bool) -> Iterator[Row]
                 print(f"verifying: {done} of {total} rows", file=sys.stderr, flush=True)
 
 
-def _report(outcome: _Outcome, to_terminal: bool) -> None:
-    if to_terminal:
+def _report(outcome: _Outcome, json: Path | None) -> None:
+    if str(json) != "-":
         print(outcome.verdict, flush=True)
         console().print(table(None, _HEADER, [_cells(row) for row in outcome.rows]))
         print(outcome.verdict, flush=True)
+    rows = [asdict(row) for row in outcome.rows]
+    write_json(json, {"holds": outcome.holds, "verdict": outcome.verdict, "rows": rows})
 
 
 def _cells(row: Row) -> list[str]:

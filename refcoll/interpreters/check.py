@@ -26,28 +26,24 @@ from math import isinf
 from numbers import Real
 
 from refcoll.errors import ArgumentError
-from refcoll.interpreters import uniform
+from refcoll.interpreters import uniform_proof
 from refcoll.interpreters.delivery import (
     CAPACITIES,
     DeadlockError,
-    Place,
-    Started,
     UnmatchedError,
 )
-from refcoll.interpreters.expression import MIXED, Expression
+from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.legality import Failure, illegalities
+from refcoll.interpreters.postcondition import judge
 from refcoll.interpreters.proving import proof
-from refcoll.interpreters.replay import Symbols, replay
+from refcoll.interpreters.symbolic_run import SymbolicRun
+from refcoll.interpreters.uniform import MANY
 from refcoll.programs import Program, require_program
-from refcoll.schedule import Copy, Reduce, ScheduleError, Send, indices
+from refcoll.schedule import ScheduleError
 
 VERDICTS = (
     "bounds", "race", "matching", "deadlock", "undefined", "result", "agreement", "order",
 )  # fmt: skip
-
-
-_MANY = 16
-"""From so many ranks on it pays to look whether the schedule is uniform."""
 _SHOWN = 8
 """Failures that a report lists; one fault often shows in many places."""
 
@@ -71,7 +67,7 @@ class Report:
         """Per rank, what each chunk ends with."""
         if self.program is None:
             return []
-        run = _Run(self.program)
+        run = SymbolicRun(self.program)
         run.play(self.capacity)
         return run.memory
 
@@ -109,7 +105,7 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     _require_capacities(capacities)
     ordered = None
     if capacities[0] == 0:
-        ordered = uniform.proof(program) if program.size >= _MANY else None
+        ordered = uniform_proof.proof(program) if program.size >= MANY else None
         ordered = proof(program) if ordered is None else ordered
     if ordered is not None:
         return Report(program.title, in_rank_order=ordered, program=program)
@@ -119,7 +115,7 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
     stuck: list[Failure] = []
     for capacity in capacities:
         report.capacity = capacity
-        run = _Run(program)
+        run = SymbolicRun(program)
         try:
             run.play(capacity)
         except DeadlockError as error:
@@ -128,7 +124,7 @@ def check(program: Program, capacities: Sequence[float] = CAPACITIES) -> Report:
             continue
         except UnmatchedError as error:
             run.failures.append(Failure("matching", str(error)))
-        run.judge()
+        judge(run)
         report.failures += stuck[:1] + run.failures
         report.aligned, report.program = run.aligned, program
         report.in_rank_order = run.in_rank_order
@@ -148,143 +144,3 @@ def _require_capacities(capacities: Sequence[float]) -> None:
             f"capacities={capacities!r:.80} must be a list of numbers of messages that a channel "
             "holds, such as (0, 1, math.inf)"
         )
-
-
-# ---- with values -----------------------------------------------------------------------
-
-
-class _Run(Symbols):
-    """One play of the program in which chunks hold expressions."""
-
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
-        self.failures: list[Failure] = []
-        self.aligned = True
-        self.in_rank_order = True
-        self.heard = [1 << rank for rank in range(program.ranks)]
-        self.told: dict[tuple[int, int], int] = {}
-        """Per node, whom its rank had heard of when it started."""
-
-    def play(self, capacity: float) -> None:
-        for event in replay(self.program, self, capacity):
-            if isinstance(event, Started):
-                self.told[event.rank, event.node] = self.heard[event.rank]
-            else:
-                actions = self.program.graphs[event.rank][event.node].actions
-                for action, origin in zip(actions, event.partners, strict=True):
-                    if not isinstance(action, Send) and origin is not None:
-                        self.heard[event.rank] |= self.told[origin[:2]]
-                        self._compare_ends(event.rank, event.node, action, origin)
-
-    def read(self, place: Place, chunk: int) -> Expression | None:
-        value = super().read(place, chunk)
-        if value is None:
-            self._fail_at(place, "undefined", f"sends chunk {chunk}, still empty")
-        return value
-
-    def merge(self, place: Place, chunk: int, value: Expression | None, on_left: bool) -> None:
-        if chunk not in self.memory[place[0]]:
-            self._fail_at(place, "undefined", f"reduces into chunk {chunk}, still empty")
-        super().merge(place, chunk, value, on_left)
-
-    def _fail_at(self, place: Place, verdict: str, message: str) -> None:
-        rank, index, position = place
-        action = self.program.graphs[rank][index].actions[position]
-        self._fail(verdict, rank, index, f"{action} {message}")
-
-    def _compare_ends(self, rank: int, index: int, action: Copy | Reduce, origin: Place) -> None:
-        source, node, position = origin
-        other = self.program.graphs[source][node]
-        sent = other.actions[position]
-        c = 1 if self.program.collective.transposes else self.program.chunks
-        if [i % c for i in indices(action.chunks)] != [i % c for i in indices(sent.chunks)]:
-            self._fail(
-                "matching",
-                rank,
-                index,
-                f"{action} meets {sent} of rank {source} step {other.number + 1}",
-            )
-        self.aligned &= other.number == self.program.graphs[rank][index].number
-
-    def _fail(self, verdict: str, rank: int, index: int, message: str) -> None:
-        number = self.program.graphs[rank][index].number
-        self.failures.append(Failure(verdict, f"rank {rank} step {number + 1}: {message}"))
-
-    # ---- the post-condition ------------------------------------------------------------
-
-    def judge(self) -> None:
-        """Compare what every rank ends with to what the collective asks for."""
-        for rank in range(self.program.size):
-            for chunk in range(self.program.chunks):
-                wanted = self.program.after(rank, chunk)
-                if wanted is not None:
-                    self._judge_chunk(rank, chunk, wanted)
-        if not self.failures:
-            self._judge_agreement()
-        if self.program.collective.synchronises:
-            self._judge_barrier()
-        claims = self.program.claims
-        if claims and claims.in_rank_order and not self.in_rank_order:
-            self.failures.append(Failure("order", "operands do not meet in rank order"))
-
-    def _judge_chunk(self, rank: int, chunk: int, wanted: frozenset[int]) -> None:
-        value = self.memory[rank].get(self.program.result_area * self.program.chunks + chunk)
-        origin = self.program.origin(rank, chunk)
-        if value is None:
-            where = self._place(chunk, rank)
-            self.failures.append(Failure("result", f"{where} is empty"))
-            return
-        bits = sum(1 << who for who in wanted)
-        if value.members != bits or value.repeated or value.chunk != origin:
-            wrong = _wrong(value, wanted, origin)
-            where = self._place(chunk, rank)
-            self.failures.append(Failure("result", f"at the end {where} {wrong}"))
-        self.in_rank_order &= value.in_rank_order
-
-    def _place(self, chunk: int, rank: int) -> str:
-        """A place of a result, in words; an area is named only where there are several."""
-        area = f" of area {self.program.result_area}" if self.program.areas > 1 else ""
-        what = "place" if self.program.collective.transposes else "chunk"
-        return f"{what} {chunk}{area} on rank {rank}"
-
-    def _judge_agreement(self) -> None:
-        """Ranks that end with the same contributors of a chunk hold the same bits.
-
-        One expression is one object, so the same bits for any input are the same object.
-        """
-        program = self.program
-        first: dict[tuple[int, frozenset[int]], tuple[int, Expression]] = {}
-        for rank in range(program.size):
-            for chunk in range(program.chunks):
-                wanted = program.after(rank, chunk)
-                if wanted is None or program.collective.transposes:
-                    continue
-                value = self.memory[rank][program.result_area * program.chunks + chunk]
-                other, held = first.setdefault((chunk, wanted), (rank, value))
-                if value is not held:
-                    said = f"chunk {chunk} is {value} on rank {rank}"
-                    failure = Failure("agreement", f"{said}, but {held} on rank {other}")
-                    self.failures.append(failure)
-
-    def _judge_barrier(self) -> None:
-        everyone = (1 << self.program.size) - 1
-        for rank in range(self.program.size):
-            if missing := everyone & ~self.heard[rank]:
-                unheard = [r for r in range(self.program.size) if missing >> r & 1]
-                self.failures.append(
-                    Failure("result", f"rank {rank} ends without having heard of {unheard}")
-                )
-
-
-def _wrong(value: Expression, wanted: frozenset[int], chunk: int) -> str:
-    """What is wrong with a value, in words: who is missing, doubled, or does not belong."""
-    of = f" of rank {value.first}" if value.left is None else ""
-    if value.chunk == MIXED:
-        return f"mixes different chunks: {value}"
-    if value.chunk != chunk:
-        return f"holds chunk {value.chunk}{of}, not chunk {chunk}"
-    held = value.contributors()
-    said = [f"lacks rank {who}" for who in sorted(wanted - held.keys())]
-    said += [f"has rank {who} {times} times" for who, times in sorted(held.items()) if times > 1]
-    said += [f"has rank {who}, which is not asked for" for who in sorted(held.keys() - wanted)]
-    return ", ".join(said)

@@ -41,7 +41,7 @@ from refcoll.interpreters.delivery import (
 )
 from refcoll.interpreters.links import Links
 from refcoll.interpreters.table import table
-from refcoll.interpreters.uniform import uniform
+from refcoll.interpreters.uniform import MANY, uniform
 from refcoll.programs import Program
 from refcoll.rates import Number, Rates
 from refcoll.schedule import Action, Reduce, Send, indices, peer, remote
@@ -84,13 +84,9 @@ def _finish_times(
     return _play(program, layout, rates, begin, CAPACITIES[-1])
 
 
-_MANY = 16
-"""From so many ranks on it pays to look whether the schedule is uniform."""
-
-
 def _rounds(program: Program, layout: Layout) -> Iterator[lockstep.Messages] | None:
     """The messages of all ranks, round by round, if the program is aligned."""
-    if program.size >= _MANY and (steps := uniform(program)) is not None:
+    if program.size >= MANY and (steps := uniform(program)) is not None:
         return lockstep.of_moves(steps, layout)
     rounds = table(program)
     return None if rounds is None else lockstep.of_table(rounds, layout)

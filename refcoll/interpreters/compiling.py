@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from refcoll.arrays import Arrays
-from refcoll.chunks import Layout, runs
-from refcoll.errors import DeadlineError, TransportError
+from refcoll.chunks import Layout
 from refcoll.graph import Node
+from refcoll.interpreters.stage import Apply, Stage
+from refcoll.interpreters.vector import Input, Vector
 from refcoll.operators import Array, Operator
 from refcoll.schedule import (
-    Chunks,
     Copy,
     Reduce,
     Send,
@@ -23,133 +21,7 @@ from refcoll.schedule import (
     reduced_chunks,
     remote,
 )
-from refcoll.transport import Bytes, Exchange, Incoming, Outgoing, Transport
-from refcoll.words import spans
-
-Apply: TypeAlias = Callable[[Any], object]
-"""What to do with the elements that a receive brought, or that move within the rank."""
-
-
-_SPANS = 8
-"""So many runs of chunks of a message are told of."""
-
-
-@dataclass
-class Stage:
-    """One step, compiled."""
-
-    number: int
-    arrays: Arrays
-    before: list[tuple[Array, Array]] = field(default_factory=list)
-    """(to, from): copies made before the exchange starts."""
-    sends: list[Outgoing] = field(default_factory=list)
-    receives: list[Incoming] = field(default_factory=list)
-    brought: list[Copy | Reduce] = field(default_factory=list)
-    """The action of each receive; a long message is several receives."""
-    ends: list[tuple[int | None, Apply]] = field(default_factory=list)
-    """What is done at the end of the step, in order, each after waiting for a receive."""
-
-    def prepare(self, transport: Transport, channel: int) -> None:
-        """Make the exchange, once all messages are known."""
-        if self.sends or self.receives:
-            exchange: Exchange = transport.prepare(self.sends, self.receives, channel)
-            self.start, self.wait, self.release = exchange.start, exchange.wait, exchange.release
-        else:
-            self.start, self.wait, self.release = (lambda: None), _never, (lambda timeout: None)
-
-    def run(self, timeout: float) -> None:
-        """Do it once."""
-        for to, source in self.before:
-            self.arrays.copy(to, source)
-        self.start()
-        receive = None
-        try:
-            for receive, apply in self.ends:
-                apply(None if receive is None else self.wait(receive, timeout))
-            receive = None
-            self.release(timeout)
-        except TransportError as error:
-            if receive is None:
-                raise
-            late = isinstance(error, DeadlineError)
-            told = error.told(f"{error.message} ({self.where(receive, late)})")
-            raise told from error.__cause__
-
-    def where(self, awaited: int, late: bool) -> str:
-        """What receive ``awaited`` is of, and, where it is ``late``, how much of that has come."""
-        action = self.brought[awaited]
-        parts = [i for i, each in enumerate(self.brought) if each is action]
-        came = sum(self.receives[i].nbytes for i in parts if i < awaited)
-        whole = sum(self.receives[i].nbytes for i in parts)
-        chunks = indices(action.chunks)
-        what = f"chunk{'' if len(chunks) == 1 else 's'} {spans(chunks, _SPANS)}"
-        had_come = f"; {came} of {whole} bytes had come" if late else ""
-        return f"{what} from rank {action.source}{had_come}"
-
-
-def _never(index: int, timeout: float) -> Array:
-    raise AssertionError("a step without messages waits for one")
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """A rank's input that does not lie in the plan's memory."""
-
-    values: Array
-    """1-D, contiguous, of the memory's dtype."""
-    chunks: range
-    """Which chunks it holds."""
-    needed: range
-    """Which chunks must lie in memory in the end."""
-
-
-class Vector:
-    """The rank's memory as chunks.  What was not yet written is read from its input."""
-
-    def __init__(self, memory: Array, layout: Layout, source: Input | None) -> None:
-        self.memory, self._layout, self._source = memory, layout, source
-        self._unwritten = set(source.chunks) if source is not None else set()
-
-    def reads(self, chunks: Chunks) -> list[Array]:
-        """Where the chunks are to be read: a view per run of neighbours, at least one."""
-        spans = runs(indices(chunks))
-        return [self._read(first, last) for first, last in spans] or [self.memory[:0]]
-
-    def writes(self, chunks: Chunks) -> list[Array]:
-        """Where the chunks are to be written, likewise.  From now on they are read there."""
-        spans = runs(indices(chunks))
-        self._unwritten.difference_update(indices(chunks))
-        return [self.memory[self._layout.span(*each)] for each in spans] or [self.memory[:0]]
-
-    def gather(self, chunks: Chunks) -> list[tuple[Array, Array]]:
-        """(to, from): what to copy into memory so that no run of neighbours lies half there."""
-        copies = []
-        for first, last in runs(indices(chunks)):
-            fresh = self._unwritten.intersection(range(first, last))
-            if 0 < len(fresh) < last - first:
-                copies += [self._load(index) for index in sorted(fresh)]
-        return copies
-
-    def in_memory(self, chunks: Chunks) -> bool:
-        """Whether all of the chunks are read from memory, not from the input."""
-        return self._unwritten.isdisjoint(indices(chunks))
-
-    def rest(self) -> list[tuple[Array, Array]]:
-        """(to, from): what no step has written and is needed all the same."""
-        needed = set(self._source.needed) if self._source is not None else set()
-        return [self._load(index) for index in sorted(self._unwritten & needed)]
-
-    def _load(self, index: int) -> tuple[Array, Array]:
-        taken = self._read(index, index + 1)
-        (to,) = self.writes(index)
-        return to, taken
-
-    def _read(self, first: int, last: int) -> Array:
-        span = self._layout.span(first, last)
-        if self._source is None or first not in self._unwritten:
-            return self.memory[span]
-        start = self._layout.span(self._source.chunks.start, self._source.chunks.start + 1).start
-        return self._source.values[span.start - start : span.stop - start]
+from refcoll.transport import Bytes, Incoming, Outgoing, Transport
 
 
 class Compiler:

@@ -22,7 +22,7 @@ from refcoll.interpreters.lockstep import (
 )
 from refcoll.interpreters.table import Round, table
 from refcoll.interpreters.turning import Tally
-from refcoll.interpreters.uniform import Move, uniform
+from refcoll.interpreters.uniform import MANY, Move, uniform
 from refcoll.programs import Program, require_program
 from refcoll.rates import Rates
 from refcoll.schedule import Send, indices, reduced_chunks, remote
@@ -114,7 +114,7 @@ def count(program: Program, elements: int | Layout) -> Counts:
         else program.layout(elements)
     )  # fmt: skip
     counts = Counts([RankCounts() for _ in range(program.ranks)])
-    steps = uniform(program) if program.size >= _MANY else None
+    steps = uniform(program) if program.size >= MANY else None
     if steps is not None and _fits(steps, layout):
         _count_uniform(Tally(steps, layout), counts)
     else:
@@ -123,10 +123,6 @@ def count(program: Program, elements: int | Layout) -> Counts:
     counts.helpers = program.helpers
     counts.least_rounds = program.collective.least_rounds(program.size)
     return counts
-
-
-_MANY = 16
-"""From so many ranks on it pays to look whether the schedule is uniform."""
 
 
 def _fits(steps: Sequence[tuple[Move, ...]], layout: Layout) -> bool:

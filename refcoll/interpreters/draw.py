@@ -9,18 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from refcoll.interpreters.count import count
-from refcoll.interpreters.delivery import Finished
-from refcoll.interpreters.expression import Expression
-from refcoll.interpreters.replay import Symbols, replay
+from refcoll.interpreters.story import ONE_DIGIT, SHOWN, Story, name_of, numbers
 from refcoll.interpreters.table import table
 from refcoll.programs import Program, require_program
-from refcoll.schedule import Action, Chunks, Copy, Reduce, Send, indices, remote
+from refcoll.schedule import Copy, Reduce, Send
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_SHOWN = 16
 _AREAS = 4
-_ONE_DIGIT = 10
-"""Up to so many ranks are written without commas between them."""
 _MERGING = "Partial results travel: whoever receives a chunk merges it into its own."
 _COPYING = "Chunks travel as they are: whoever receives one keeps it."
 
@@ -31,7 +25,7 @@ def draw(program: Program) -> str:
     Raises a ScheduleError where sends and receives do not match.
     """
     require_program(program)
-    story = _Story(program)
+    story = Story(program)
     lines = [*_legend(program), ""]
     rows: list[list[str] | str] = [["", *_rank_names(program)], *story.start()]
     told = ""
@@ -77,7 +71,7 @@ def _legend(program: Program) -> Iterator[str]:
             "The ranks do not run in lockstep: a row holds each rank's own step of that number, "
             "whenever it comes to it."
         )
-    if 0 < len(links) <= _SHOWN:
+    if 0 < len(links) <= SHOWN:
         yield "Messages go " + ", ".join(f"{a} -> {b}" for a, b in sorted(links)) + "."
     if program.collective.synchronises:
         yield "They are empty: all that travels is the word of who has come this far."
@@ -89,19 +83,19 @@ def _legend(program: Program) -> Iterator[str]:
 def _symbols(program: Program) -> Iterator[str]:
     """The notation, as far as this program needs it."""
     used = {type(a) for graph in program.graphs for node in graph for a in node.actions}
-    a = _name(0, program)
-    together = "01" if program.ranks <= _ONE_DIGIT else "0,1"
+    a = name_of(0, program)
+    together = "01" if program.ranks <= ONE_DIGIT else "0,1"
     if program.collective.transposes:
         yield f"  {a}:{a}0     in place {a} lies chunk {a} of rank 0's vector"
     else:
         yield f"  {a}:0      chunk {a} as rank 0 had it at the start"
     for area in range(1, min(program.areas, _AREAS)):
         what = "the result" if area == program.result_area else "scratch"
-        name = _name(area * program.chunks, program)
+        name = name_of(area * program.chunks, program)
         yield f"  {name:<8} place {a} of area {area}, which is {what}"
     if Reduce in used:
         yield f"  {a}:{together:<6} what the ranks 0 and 1 had in chunk {a}, merged (summed, say)"
-    yield f"  {_name(program.result_area * program.chunks, program) + '*':<8} finished"
+    yield f"  {name_of(program.result_area * program.chunks, program) + '*':<8} finished"
     if Send in used:
         yield f"  {a} -> 1   I send my chunk {a} to rank 1"
     if Reduce in used:
@@ -110,16 +104,11 @@ def _symbols(program: Program) -> Iterator[str]:
         yield f"  {a} = 1    my chunk {a} becomes what rank 1 sends"
 
 
-def _numbers(program: Program) -> list[int]:
-    """The numbers of all steps in which some rank does something."""
-    return sorted({node.number for graph in program.graphs for node in graph})
-
-
 def _summary(program: Program) -> Iterator[str]:
     """What it took, for the rank that did most, in units of the vector."""
     unit = 60 * program.chunks
     counts = count(program, unit)
-    last = max(_numbers(program), default=-1) + 1
+    last = max(numbers(program), default=-1) + 1
     each = f"; no rank takes part in more than {counts.steps}" if counts.steps < last else ""
     yield f"Done after {last} step{'' if last == 1 else 's'}{each}."
     if not program.collective.synchronises:
@@ -128,104 +117,6 @@ def _summary(program: Program) -> Iterator[str]:
             f"the least possible {'by ranks alone ' if program.helpers else ''}is {least:.4g}"
         )  # fmt: skip
         yield f"The busiest rank sends or receives {most:.4g} times its vector; {better}."
-
-
-class _Story:
-    """What the ranks do in each step, and what they hold after it."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.symbols = Symbols(program)
-        self.held = [self._holds(rank) for rank in range(program.ranks)]
-        self.after: dict[tuple[int, int], list[str]] = {}
-        for event in replay(program, self.symbols):
-            if isinstance(event, Finished):
-                number = program.graphs[event.rank][event.node].number
-                self.after[event.rank, number] = self._holds(event.rank)
-        self.numbers = _numbers(program)
-
-    def _holds(self, rank: int) -> list[str]:
-        return [
-            f"{_name(c, self.program)}{self._content(rank, c, value)}"
-            for c, value in sorted(self.symbols.memory[rank].items())
-        ]
-
-    def _content(self, rank: int, index: int, value: Expression) -> str:
-        program = self.program
-        area, chunk = divmod(index, program.chunks)
-        held = sorted(value.contributors().elements())
-        wanted = program.after(rank, chunk) if area == program.result_area else None
-        right_chunk = value.chunk == program.origin(rank, chunk)
-        if wanted is not None and right_chunk and held == sorted(wanted):
-            return "*"
-        between = "" if program.ranks <= _ONE_DIGIT else ","
-        which = _name(value.chunk, program) if program.collective.transposes else ""
-        return f":{which}" + between.join(str(who) for who in held)
-
-    def finished(self) -> str:
-        """Which chunks are finished where by now, in a sentence; empty where too many are."""
-        found = [
-            f"{chunk[:-1]} on rank {rank}"
-            for rank, held in enumerate(self.held)
-            for chunk in held
-            if chunk.endswith("*")
-        ]
-        return f"Finished by now: {', '.join(found)}." if 0 < len(found) <= _SHOWN else ""
-
-    def start(self) -> list[list[str]]:
-        """What each rank holds at the start."""
-        return [] if self.program.collective.synchronises else _block("start", self.held)
-
-    def step(self, number: int) -> list[list[str]]:
-        """What each rank does, and then what each rank holds, in lines."""
-        acts = [
-            [_act(a, rank, self.program) for node in graph if node.number == number
-             for a in node.actions]
-            for rank, graph in enumerate(self.program.graphs)
-        ]  # fmt: skip
-        self.held = [self.after.get((r, number), held) for r, held in enumerate(self.held)]
-        return [*_block(f"step {number + 1}", acts), *self._block_after(number)]
-
-    def _block_after(self, number: int) -> list[list[str]]:
-        if self.program.collective.synchronises:
-            return []
-        return _block(f"after {number + 1}", self.held)
-
-
-def _act(action: Action, rank: int, program: Program) -> str:
-    names = _names(action.chunks, program)
-    if isinstance(action, Send):
-        return f"{names} -> {action.to if remote(action, rank) else 'me'}"
-    source = action.source if remote(action, rank) else "me"
-    return f"{names} {'=' if isinstance(action, Copy) else '+='} {source}"
-
-
-def _names(chunks: Chunks, program: Program) -> str:
-    named = indices(chunks)
-    if not named:
-        return "word"
-    if isinstance(named, range) and len(named) > 3:
-        return f"{_name(named[0], program)}..{_name(named[-1], program)}"
-    return ",".join(_name(i, program) for i in named)
-
-
-def _name(chunk: int, program: Program) -> str:
-    """A chunk's letter, or number; with a dash for each area beyond the first."""
-    area, place = divmod(chunk, program.chunks)
-    letter = _LETTERS[place] if program.chunks <= len(_LETTERS) else f"c{place}"
-    return letter + "'" * area
-
-
-# ---- tables of text --------------------------------------------------------------------
-
-
-def _block(title: str, cells: Sequence[Sequence[str]]) -> list[list[str]]:
-    """One table row per line of the fullest cell, at least one; the title before the first."""
-    height = max([1, *(len(cell) for cell in cells)])
-    return [
-        [title if line == 0 else "", *(cell[line] if line < len(cell) else "" for cell in cells)]
-        for line in range(height)
-    ]
 
 
 def _table(rows: Sequence[Sequence[str] | str]) -> Iterator[str]:

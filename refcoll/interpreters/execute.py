@@ -20,7 +20,8 @@ import numpy as np
 from refcoll.chunks import Layout
 from refcoll.errors import TransportError
 from refcoll.graph import is_chain
-from refcoll.interpreters.compiling import Compiler, Input
+from refcoll.interpreters.compiling import Compiler
+from refcoll.interpreters.vector import Input
 from refcoll.operators import Array, Operator
 from refcoll.programs import Program
 from refcoll.schedule import ScheduleError

@@ -15,7 +15,7 @@ from refcoll.interpreters.delivery import Place
 from refcoll.interpreters.free import played
 from refcoll.interpreters.replay import replay
 from refcoll.interpreters.turning import simulated
-from refcoll.interpreters.uniform import uniform
+from refcoll.interpreters.uniform import MANY, uniform
 from refcoll.operators import Array, Operator, kind, operator
 from refcoll.programs import Program, require_program
 
@@ -38,7 +38,7 @@ def simulate(
     if program.collective.reduces:
         merging.require(inputs[0].dtype)
     cut = program.cut(count, layout)
-    if program.size >= _MANY and (steps := uniform(program)) is not None:
+    if program.size >= MANY and (steps := uniform(program)) is not None:
         return _finished(program, simulated(steps, inputs, merging, cut), merging)
     memory = _Memory(program, cut, merging, inputs)
     if played(program, memory.vectors, cut, merging):
@@ -65,10 +65,6 @@ def _require_inputs(program: Program, inputs: Sequence[Array]) -> None:
             f"inputs must have one dimension, got shape {inputs[0].shape}; use reshape(-1)"
         )
     kind(inputs[0].dtype)
-
-
-_MANY = 8
-"""From so many ranks on it pays to look whether the schedule is uniform."""
 
 
 def _finished(program: Program, vectors: list[Array], op: Operator) -> list[Array]:

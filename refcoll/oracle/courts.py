@@ -22,7 +22,7 @@ from refcoll.oracle.judging import Judge, Judgement
 from refcoll.oracle.making import NotMadeError
 from refcoll.oracle.watchdog import LastResort, Watch, under
 from refcoll.spawning import spawn
-from refcoll.testing.inprocess import World
+from refcoll.testing.inprocess import InProcess, World
 
 LIMIT = 60.0
 """Seconds after which a call hangs."""
@@ -178,5 +178,5 @@ class _Maker:
 
     def __call__(self) -> Implementation:
         self._number += 1
-        end = self._worlds.get(self._number).transport(self._rank)
+        end = InProcess(self._worlds.get(self._number), self._rank)
         return self._make(Communicator(end, self._timeout))

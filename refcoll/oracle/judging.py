@@ -21,11 +21,12 @@ from refcoll.oracle.agreement import NaNRules
 from refcoll.oracle.buffers import Buffers, buffers
 from refcoll.oracle.calls import Call
 from refcoll.oracle.endings import ended, failed
+from refcoll.oracle.history import History
 from refcoll.oracle.implementation import Implementation, called, unsupported
 from refcoll.oracle.making import NotMadeError, made
 from refcoll.oracle.probes import probes_for
-from refcoll.oracle.run import Seen, seen
-from refcoll.oracle.trial import Trial, Watched
+from refcoll.oracle.run import Seen, Watched, seen
+from refcoll.oracle.trial import Trial
 from refcoll.oracle.verdicts import VERDICTS, Finding, Judgement
 from refcoll.oracle.watchdog import Watch
 from refcoll.testing.values import dtype_named
@@ -50,6 +51,7 @@ class Judge:
         self.watched: list[Watched] = []
         """The last run of the last trial."""
         self.nan_rules = NaNRules()
+        self.history = History(comm.size)
 
     def judge(self, call: Call) -> Judgement:
         """The verdict, the same on all ranks.  Collective."""
@@ -95,7 +97,9 @@ class Judge:
         mine, held = given[self.rank], buffers(call, self.rank, self.size, shift)
         if held.source is not None:
             held.source[:] = mine
-        return seen(call, self.size, held, mine, self._made(call, held))
+        found = seen(call, self.size, held, mine, self._made(call, held))
+        self.history.note(call, given, found.output)
+        return found
 
     def _made(self, call: Call, held: Buffers) -> str:
         """How the call ends."""

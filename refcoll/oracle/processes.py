@@ -86,6 +86,15 @@ class Jury:
         """This rank's, as it is now."""
         return self._judge.implementation
 
+    def anew(self, make: Factory, calls: Iterable[Call]) -> list[Judgement]:
+        """The verdicts on an implementation that is made anew, told to nobody.  Collective."""
+        told, self._on_judgement = self._on_judgement, ignore
+        try:
+            self.begin(make)
+            return self.judge(calls)
+        finally:
+            self._on_judgement = told
+
     def judge(self, calls: Iterable[Call]) -> list[Judgement]:
         """The verdicts, the same on all ranks.  Collective; does not return after a hang."""
         found, listed = list[Judgement](), list(calls)

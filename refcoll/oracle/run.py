@@ -32,7 +32,7 @@ class Seen:
 
     def said(self, right: Truth | None) -> dict[str, Any]:
         """For the other ranks.  ``right`` is what this one was to get."""
-        raw = b"" if self.output is None else _with_one_nan(self.call, self.output).tobytes()
+        raw = b"" if self.output is None else with_one_nan(self.call, self.output).tobytes()
         told = {
             "status": self.status,
             "digest": hashlib.sha256(raw).hexdigest(),
@@ -71,6 +71,15 @@ class Seen:
         return f"the result was written to after the call had returned: {place}"
 
 
+@dataclass(frozen=True)
+class Watched:
+    """A run, to whose buffers something may be written still."""
+
+    probe: str
+    run: Seen
+    right: Truth | None
+
+
 def seen(call: Call, size: int, held: Buffers, mine: Array, status: str) -> Seen:
     """Of a call that has just returned; from now on its input is poison."""
     kept = held.source if held.keeps_input else None
@@ -90,7 +99,7 @@ def _changed(now: Array, then: Array) -> Array:
     return np.flatnonzero((one != other).any(axis=1))
 
 
-def _with_one_nan(call: Call, output: Array) -> Array:
+def with_one_nan(call: Call, output: Array) -> Array:
     """Where values are merged it is left open which NaN a NaN is."""
     with np.errstate(invalid="ignore"):
         nan = output != output

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from refcoll.operators import Array
 from refcoll.oracle.agreement import AGREEING, Record, groups, parted
 from refcoll.oracle.calls import Call
-from refcoll.oracle.comparing import Truth
 from refcoll.oracle.diagnosing.diagnosis import Evidence, diagnosed
 from refcoll.oracle.endings import FAILED, ended
 from refcoll.oracle.probes import inputs
-from refcoll.oracle.run import Seen
+from refcoll.oracle.run import Watched, with_one_nan
 from refcoll.oracle.truth import truth
 from refcoll.oracle.verdicts import Finding
 from refcoll.words import ranked
 
 if TYPE_CHECKING:
     from refcoll.oracle.judging import Judge
-
-
-@dataclass(frozen=True)
-class Watched:
-    """A run, to whose buffers something may be written still."""
-
-    probe: str
-    run: Seen
-    right: Truth | None
 
 
 class Trial:
@@ -38,6 +27,7 @@ class Trial:
         self._judge, self._call, self._probe = judge, call, probe
         self._given = inputs(probe, call, judge.size, judge.seed)
         self._others = inputs(probe, call, judge.size, judge.seed + 1)
+        self._earlier = judge.history.before(call)
         made = list(self._made())
         self._runs = [each.run for each in made]
         # The last run is looked at again by the next trial.
@@ -124,17 +114,25 @@ class Trial:
         judge, call = self._judge, self._call
         given = [self._given, self._others][number % 2]
         right = [truth(self._probe, call, given, rank) for rank in range(judge.size)]
-        evidence = Evidence(
-            call,
-            self._probe,
-            list(given),
-            judge.gathered(self._runs[number].output, call),
-            right,
-            judge.gathered(self._runs[number - 1].output, call) if number else None,
-            self._again,
-            [self._given, self._others][(number - 1) % 2] if number else None,
-        )
-        return diagnosed(evidence)
+        got = judge.gathered(self._runs[number].output, call)
+        before, earlier = self._before(number)
+        return diagnosed(
+            Evidence(
+                call, self._probe, list(given), got, right, before, self._again, earlier,
+                "the previous call" if number else "the previous call of this length",
+            )
+        )  # fmt: skip
+
+    def _before(self, number: int) -> tuple[list[Array | None] | None, list[Array] | None]:
+        """Results and inputs of the run before; of the first one, those of an earlier call."""
+        judge, call = self._judge, self._call
+        if number:
+            then = judge.gathered(self._runs[number - 1].output, call)
+            return then, [self._given, self._others][(number - 1) % 2]
+        if (known := self._earlier) is None:
+            return None, None
+        then = judge.gathered(known.output, known.call)
+        return known.read_as(call, then), known.inputs(call)
 
     def _again(self, given: Sequence[Array]) -> list[Array | None] | None:
         """The implementation's results on other inputs; None where it raises.  Collective."""
@@ -151,7 +149,9 @@ class Trial:
             return []
         for number, run in enumerate(self._seen):
             if len(by_bits := groups(run, "digest")) > 1:
-                values = self._judge.gathered(self._runs[number].output, self._call)
+                mine = self._runs[number].output
+                same = None if mine is None else with_one_nan(self._call, mine)
+                values = self._judge.gathered(same, self._call)
                 said = parted([*by_bits.values()], values)
                 if not any(each["wrong"] for each in run):
                     said += "; each is within what may be"

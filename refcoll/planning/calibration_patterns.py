@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from refcoll.own_steps import from_steps
 from refcoll.planning.fitting import Counts
-from refcoll.programs import Program, from_steps
+from refcoll.programs import Program
 from refcoll.schedule import IDLE, Copy, Reduce, Send, Step
 from refcoll.topology import LINKS, Nodes
 

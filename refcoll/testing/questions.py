@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from refcoll.arguments import GATHERING
 from refcoll.collectives import COLLECTIVES
 from refcoll.communicator import Communicator
 from refcoll.operators import Array
 from refcoll.plans import CollectivePlan
 from refcoll.registry import program
+from refcoll.requests import GATHERING
 from refcoll.testing.cases import Case
 from refcoll.testing.values import dtype_named, merged, rank_input
 from refcoll.topology import Nodes, node_shape

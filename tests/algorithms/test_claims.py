@@ -16,8 +16,10 @@ from refcoll.algorithms.recursive import power_below, reversed_bits, survivors
 from refcoll.algorithms.swing import label, partner
 from refcoll.chunks import Layout
 from samples import (
+    EVERY_DAY,
     FLAT,
     HIERARCHICAL,
+    OTHER_DAYS,
     ROOTED,
     SHAPES,
     SIZES,
@@ -62,10 +64,6 @@ def arbitrary(made):
 # ---- every algorithm -----------------------------------------------------------------------
 
 
-EVERY_DAY = [*range(1, 18), 24, 29, 31, 32, 33, 48, 64]
-"""The others take minutes, and are run by `pytest -m long`; all are checked every day."""
-
-
 def require_claims_of_all_variants(each, size):
     for options in variants(each):
         made = program(each.collective, each.name, size, **options)
@@ -78,7 +76,7 @@ def test_claims_hold_for_chunks_of_any_length(each, size):
 
 
 @pytest.mark.long
-@through([size for size in SIZES if size not in EVERY_DAY], FLAT)
+@through(OTHER_DAYS, FLAT)
 def test_claims_hold_for_chunks_of_any_length_and_other_sizes(each, size):
     require_claims_of_all_variants(each, size)
 

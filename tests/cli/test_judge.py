@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,48 @@ def test_a_faulty_one_fails_in_words_with_a_reproducer_that_fails_too(judge):
     status, again, _ = judge(*command.split()[2:])
     assert status == 1
     assert "rank 2 missing" in again
+
+
+def shown_again(judge, out):
+    """The last words of the first command in a report, and what comes of it."""
+    command = next(each.strip() for each in out.splitlines() if "   refcoll judge" in each)
+    return command, judge(*shlex.split(command)[2:])
+
+
+def test_what_an_earlier_call_has_left_is_shown_again_after_it(judge, tmp_path):
+    path, kept = tmp_path / "r.json", "oracle_implementations:KeepsPlan"
+    status, out, _ = judge(kept, *FAST, "--op", "sum,max", "--json", str(path))
+    assert status == 1
+    assert "   not alone; after all_reduce sum float32 x 5:\n" in out
+    command, (status, again, _) = shown_again(judge, out)
+    assert command.endswith("--op max --count 5 --seed 0 --after 'all_reduce sum float32 x 5'")
+    assert status == 1
+    assert "the sum, not the max" in again
+    (group,) = json.loads(path.read_text())["groups"]
+    assert group["after"] == ["all_reduce sum float32 x 5"]
+    assert judge(kept, *FAST, "--op", "max")[0] == 0
+
+
+def test_what_several_calls_have_left_is_shown_again_after_all_of_them(judge, tmp_path):
+    files = ("--markdown", str(tmp_path / "r.md"), f"--json={tmp_path / 'r.json'}")
+    status, out, _ = judge("oracle_implementations:AverageAfterThree", *FAST, *files)
+    assert status == 1
+    command, (status, again, _) = shown_again(judge, out)
+    told = json.loads((tmp_path / "r.json").read_text())
+    number = 1 + [each["outcome"] for each in told["calls"]].index("failed")
+    assert command == (
+        f"refcoll judge oracle_implementations:AverageAfterThree {' '.join(FAST)} --first {number}"
+    )
+    assert status == 1
+    assert f"of {number} calls" in again.splitlines()[0]
+    assert told["groups"][0]["after"] is None
+    assert "Not alone, nor after one other call" in (tmp_path / "r.md").read_text()
+
+
+def test_a_call_before_that_is_none_is_bad_usage(judge):
+    status, _, error = judge("refcoll", *FAST, "--after", "all_reduce x 5")
+    assert status == 2
+    assert "after='all_reduce x 5' is no call: write it as reports do" in error
 
 
 def test_what_is_declared_holds(judge, tmp_path):

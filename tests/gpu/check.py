@@ -4,10 +4,11 @@
 
 Each part is a process of its own with a time limit, so that a crash or a hang is a result.
 What sends by MPI is a job, by each way, once for each ``--launcher``; by default for the mpirun
-that belongs to this Python.  docs/json.md describes the JSON.
+that belongs to this Python.  docs/gpu.md has launchers of MPIs that can be CUDA-aware, and
+docs/json.md describes the JSON.
 
-Status 0: what was tried is right; 1: something is not; 3: there is no GPU, or no CuPy, and
-nothing was tried.  Speeds are told beside their bounds, and gate nothing.
+Status 0: what was tried is right; 1: something is not; 2: bad usage; 3: there is no GPU, or no
+CuPy, and nothing was tried.  Speeds are told beside their bounds, and gate nothing.
 
 **It has not run on a GPU.**  Its parts, but for those that ask CuPy, torch or NCCL for something
 of their own, have been tried with the tests' stand-in, which says nothing of a device.
@@ -27,7 +28,7 @@ from checking_bounds import GOAL, below
 from checking_children import LONGEST, Part, all_tried, child, jobs
 from checking_right import algorithms, conformance, race, random_data, torch_tensors
 from checking_speed import by_mpi, ceiling, in_process, nccl
-from refcoll.errors import RefcollError
+from refcoll.errors import ArgumentError, RefcollError
 from refcoll.testing.limited import run
 from refcoll.testing.mpirun import mpirun
 
@@ -123,7 +124,23 @@ def asked():
     says = "what starts {ranks} ranks of one MPI; may be given several times"
     parser.add_argument("--launcher", action="append", metavar="NAME=COMMAND", help=says)
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.json and not given.json.parent.is_dir():  # not after ten minutes
+        parser.error(f"--json {given.json}: {given.json.parent} is no directory")
+    try:
+        given.launchers = launchers(given.launcher)
+    except RefcollError as error:
+        parser.error(str(error))
+    return given
+
+
+def launchers(given):
+    """Commands by name.  Raises ArgumentError."""
+    for each in given or ():
+        name, is_there, command = each.partition("=")
+        if not (name and is_there and "{ranks}" in command):
+            raise ArgumentError(f"--launcher {each!r} is not like 'NAME=mpiexec -n {{ranks}}'")
+    return dict(each.split("=", 1) for each in given or [f"mpi={mpirun()} -n {{ranks}}"])
 
 
 def main():
@@ -132,8 +149,7 @@ def main():
     if given.child:
         name, *arguments = given.child
         return child(PARTS[name], name, arguments)
-    commands = given.launcher or [f"mpi={mpirun()} -n {{ranks}}"]
-    told = looked(dict(each.split("=", 1) for each in commands))
+    told = looked(given.launchers)
     print(told["verdict"], flush=True)
     if given.json:
         given.json.write_text(json.dumps(told, indent=1) + "\n")

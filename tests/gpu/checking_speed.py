@@ -16,7 +16,6 @@ from refcoll.communicator import Communicator
 from refcoll.connecting import connect
 from refcoll.testing.cases import cases
 from refcoll.transport import Incoming, Outgoing
-from refcoll_cupy import modes
 
 SIZES = (8, 4096, 1 << 16, 1 << 20, 1 << 24, 1 << 26, 1 << 28, 1 << 30)
 """Bytes of a message."""
@@ -127,6 +126,8 @@ def by_mpi(mode, ceiling=None, made=None, sizes=SIZES, vector=VECTOR, slow=None,
 
 def about(end):
     """Over what messages go, and who shares a device."""
+    from refcoll_cupy import modes
+
     said = modes.answers(end.host.comm)
     return {
         "library": modes.library(),

@@ -75,11 +75,22 @@ def test_what_is_called_of_cupy_is_there():
         (cuda.Event, ["synchronize"]),
         (cuda.MemoryPointer, ["copy_from_device_async", "copy_to_host_async",
                               "copy_from_host_async"]),
-        (cuda.runtime, ["getDeviceCount", "getDeviceProperties", "CUDARuntimeError"]),
+        (cuda.runtime, ["getDevice", "getDeviceCount", "getDeviceProperties", "eventQuery",
+                        "pointerGetAttributes", "CUDARuntimeError"]),
         (cupy, ["RawKernel", "empty", "from_dlpack", "asarray"]),
+        (cupy.RawKernel, ["compile", "__call__"]),
         (cupy.ndarray, ["set", "get"]),
     ):  # fmt: skip
         assert [name for name in names if not hasattr(owner, name)] == []
+
+
+def test_streams_take_whatever_has_an_events_handle():
+    """So a moment of ours can be waited for.  Of no event, that is an error of CUDA's."""
+    stream, moment = cupy.cuda.Stream.null, SimpleNamespace(ptr=0)
+    for call in (stream.wait_event, stream.record):
+        with pytest.raises(cupy.cuda.runtime.CUDARuntimeError):
+            call(moment)
+    assert cupy.cuda.runtime.eventQuery(0) not in (0, 600)  # a status, and no exception
 
 
 def test_without_a_device_it_says_so(runtime):

@@ -56,6 +56,8 @@ def library(tmp_path_factory):
             source.append(re.sub(r"void \w+\(", f"void {name}(", kernel))
     (folder / "kernels.cpp").write_text("\n".join(source))
     command = [COMPILER, "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-fPIC"]
+    # As a device does, what is built faults where it loads from a wrong address.
+    command += ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
     subprocess.run([*command, "-o", folder / "kernels.so", folder / "kernels.cpp"], check=True,
                    capture_output=True, timeout=120)  # fmt: skip
     return ctypes.CDLL(folder / "kernels.so")
@@ -96,16 +98,37 @@ def assert_same_bits(found, wanted):
         assert same.all(), (one[~same][:3], other[~same][:3])
 
 
+def placed(array, offset):
+    """A copy that lies so many bytes behind a multiple of sixteen."""
+    octets = np.empty(array.nbytes + 32, np.uint8)
+    start = -octets.ctypes.data % 16 + offset
+    found = octets[start : start + array.nbytes].view(array.dtype)
+    found[:] = array
+    return found
+
+
 @pytest.mark.parametrize(("op", "name"), PAIRS)
 def test_a_merge_is_the_hosts(op, name, library):
+    """In place, as the executor merges: in packs and the few that are left, and one by one where
+    an address is no multiple of sixteen."""
     dtype = dtype_named(name)
-    left, right = values(dtype, 1), values(dtype, 2)
-    wanted, found = np.empty_like(left), left.copy()
+    left, right = (values(dtype, seed)[:-1] for seed in (1, 2))
+    wanted, off = np.empty_like(left), dtype.alignment
     OPERATORS[op].merge(left, right, wanted)
-    # In place, as the executor merges.
     run = library[f"merge_{op}_{name}"]
-    run(pointer(found), pointer(right), pointer(found), ctypes.c_longlong(left.size))
-    assert_same_bits(found, wanted)
+    for offsets in ((0, 0), (off, 0), (0, off)):
+        found, other = placed(left, offsets[0]), placed(right, offsets[1])
+        run(pointer(found), pointer(other), pointer(found), ctypes.c_longlong(left.size))
+        assert_same_bits(found, wanted)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5])
+@pytest.mark.parametrize("offsets", [(0, 0, 0), (4, 0, 0), (0, 4, 0), (0, 0, 4)])
+def test_a_merge_writes_so_many_elements_and_no_more(count, offsets, library):
+    left, right, out = (placed(np.arange(8, dtype="f4"), offset) for offset in offsets)
+    run = library["merge_sum_float32"]
+    run(*map(pointer, (left, right, out)), ctypes.c_longlong(count))
+    assert list(out) == [2 * n if n < count else n for n in range(8)]
 
 
 @pytest.mark.parametrize(("op", "name"), [p for p in PAIRS if kernels.finish(*p)])

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from late_stream import LateArray, LateRuntime
-from refcoll_cupy.direct import MOST
-from refcoll_cupy.pinned import LARGEST, SMALLEST, Pool
+from refcoll_cupy.direct import MOST as LONGEST
+from refcoll_cupy.pinned import LARGEST, MOST, SMALLEST, Pool
 from refcoll_cupy.pointers import DeviceBytes
 from refcoll_cupy.ways import parts
 
 
 def test_long_messages_are_cut_at_a_gibibyte():
     """2^31 - 1 bytes is the most that a message of every MPI can have."""
-    view = LateArray(np.empty(2 * MOST + 5, np.uint8))  # never touched, so never there
-    cut = list(parts(3, view, MOST))
-    assert [part.view.nbytes for part in cut] == [MOST, MOST, 5]
+    view = LateArray(np.empty(2 * LONGEST + 5, np.uint8))  # never touched, so never there
+    cut = list(parts(3, view, LONGEST))
+    assert [part.view.nbytes for part in cut] == [LONGEST, LONGEST, 5]
     assert {part.message for part in cut} == {3}
-    assert MOST < 2**31 - 1
+    assert LONGEST < 2**31 - 1
 
 
 @pytest.mark.parametrize(("nbytes", "lengths"), [(0, [0]), (1, [1]), (8, [8]), (9, [8, 1])])
@@ -45,6 +45,18 @@ def test_pieces_are_used_again():
     assert second is not first
     pool.give_back(first)
     assert pool.take(8000) is first
+
+
+def test_a_piece_that_is_too_many_goes_when_its_device_has_read_it():
+    runtime, read = LateRuntime(), []
+    pool = Pool(runtime)
+    pieces = [pool.take(1) for _ in range(MOST + 1)]
+    runtime.current().queue(lambda: read.append("all"))
+    for piece in pieces:
+        assert read == []
+        piece.read = runtime.record(runtime.current())
+        pool.give_back(piece)
+    assert read == ["all"]
 
 
 def test_what_mpi_holds_is_not_freed():

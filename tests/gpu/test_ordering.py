@@ -5,14 +5,11 @@ The stand-in for the device works as late as it may; ranks' streams are their ow
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
-from late_stream import LateArray, LateRuntime, LateStream
+from late_stream import LateRuntime, LateStream
 from refcoll import spawn
-from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.arrays import DeviceArrays
 
 
@@ -62,13 +59,6 @@ class DoesNotEnd(DeviceArrays):
         return run
 
 
-class IsNotSentInOrder(DeviceArrays):
-    """What arrives is read before what was queued to write it is done, or written while read."""
-
-    def after(self, moment):
-        pass
-
-
 @pytest.mark.parametrize("broken", [DoesNotFollow, DoesNotEnd])
 def test_without_that_it_is_wrong(broken):
     runtime = LateRuntime()
@@ -80,64 +70,26 @@ def test_without_that_it_is_wrong(broken):
     assert any((found != 3).any() for found in spawn(2, run, arrays=on(runtime, broken)))
 
 
-def one_way(comm, runtime, writes_again):
-    """Rank 0 sends, and may then write what it has sent; rank 1 receives.  What rank 1 finds,
-    at once, or after rank 0 has written as soon as it could."""
-    end, arrays, found = comm.transport, comm.transport.arrays, None
-    with runtime.stream() as stream:
-        if comm.rank == 0:
-            view = arrays.from_host(np.full(100, 7, np.uint8))
-            exchange = end.prepare([Outgoing(view, 1)], [], 1)
-        else:
-            saved = arrays.scratch(100)
-            exchange = end.prepare([], [Incoming(100, 0)], 1)
-        exchange.start()
-        if comm.rank == 1:
-            arrays.copy(saved, exchange.wait(0, 30))
-        exchange.release(30)
-        if comm.rank == 0 and writes_again:
-            arrays.copy(view, arrays.from_host(np.full(100, 9, np.uint8)))
-            stream.synchronize()
-        if writes_again:
-            comm.agreement.require({}, None, 30)
-        if comm.rank == 1:
-            found = arrays.to_host(saved)
-        comm.agreement.require({}, None, 30)
-    return found
-
-
-@pytest.mark.parametrize(("broken", "writes_again"), [(0, True), (1, False)])
-def test_streams_of_two_ranks_wait_for_each_other(broken, writes_again):
-    """Rank 1's for what is sent, and rank 0's, before it writes again, for what is read."""
-    runtime = LateRuntime()
-
-    def arrays(rank):
-        return (IsNotSentInOrder if rank == broken else DeviceArrays)(runtime, 0)
-
-    run = [lambda comm: one_way(comm, runtime, writes_again)]
-    assert (spawn(2, *run, arrays=on(runtime))[1] == 7).all()
-    assert (spawn(2, *run, arrays=arrays)[1] != 7).all()
-
-
-def test_a_result_waits_for_what_its_memory_was_used_for_before():
+@pytest.mark.parametrize("background", [False, True])
+def test_a_result_waits_for_what_its_memory_was_used_for_before(background):
     """A pool gives memory again whose last use is still queued on the caller's stream."""
     runtime = LateRuntime()
-    arrays = DeviceArrays(runtime, 0)
-    old = runtime.from_host(np.zeros(8))
+    old, empty = runtime.from_host(np.zeros(8)), runtime.empty
     runtime.current().synchronize()
+    again = [old.view(np.uint8)]
 
-    def call():
-        made = arrays.empty(8, np.dtype(float))
-        runtime.copy(made, twos)
-        return made
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(8, 2.0))
+        runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
+        runtime.empty = lambda nbytes: again.pop() if again else empty(nbytes)
+        total = comm.all_reduce(x, async_op=background)
+        total = total.wait() if background else total
+        runtime.current().synchronize()
+        return runtime.address(total) == runtime.address(old), runtime.peek(total)
 
-    twos = LateArray(np.full(8, 2.0))
-    run = arrays.ordered(call)  # and before it runs, in the background, the caller goes on:
-    runtime.copy(old, runtime.from_host(np.ones(8)))  # queued, and then he frees it
-    runtime.empty = lambda nbytes: old.view(np.uint8)
-    result = run()
-    runtime.current().synchronize()
-    assert (runtime.peek(result) == 2).all()
+    ((the_same, found),) = spawn(1, run, arrays=on(runtime))
+    assert the_same
+    assert (found == 2).all()
 
 
 def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_for():
@@ -161,66 +113,20 @@ def test_what_runs_in_the_background_follows_what_was_queued_where_it_was_asked_
         assert (second == 20).all()
 
 
-@pytest.mark.parametrize("background", [False, True])
-def test_another_librarys_array_is_taken_in_the_thread_that_hands_it_over(background):
-    """That library orders it behind the thread's own stream: DLPack asks it to."""
-    runtime = LateRuntime()
-    threads = []
-
-    class Foreign:
-        def __init__(self, values):
-            self.values = values
-
-        @property
-        def __cuda_array_interface__(self):
-            threads.append(threading.current_thread().name)
-            runtime.copy(LateArray(self.values), LateArray(np.ones(4)))
-            return {"shape": (4,), "typestr": "<f8", "version": 3,
-                    "data": (self.values.ctypes.data, False)}  # fmt: skip
-
-    def run(comm):
-        comm.submit(comm.barrier).wait()  # from now on there is another thread
-        with runtime.stream():
-            x = Foreign(np.zeros(4))
-            total = comm.all_reduce(x, async_op=background)
-        return runtime.peek(total.wait() if background else total)
-
-    for found in spawn(2, run, arrays=on(runtime)):
-        assert (found == 2).all()
-    assert threads
-    assert "refcoll" not in threads
-
-
-def test_results_are_of_the_callers_stream_also_within_what_was_submitted():
-    """Whoever keeps them goes on with them there; a pool may give their memory again to it."""
-    runtime = LateRuntime()
-    streams, empty = [], runtime.empty
-
-    def noted(nbytes):
-        streams.append(runtime.current())
-        return empty(nbytes)
-
-    def run(comm):
-        x = comm.transport.arrays.from_host(np.ones(7))
-        with runtime.stream() as mine:
-            runtime.empty = noted
-            comm.submit(lambda: comm.all_reduce(x)).wait()
-        return mine in streams
-
-    assert spawn(1, run, arrays=on(runtime)) == [True]
-
-
 def test_where_a_call_fails_what_it_has_queued_is_done_all_the_same():
-    """Or it would write memory that is somebody else's by then."""
+    """On all of its streams, or it would write memory that is somebody else's by then."""
     runtime, done = LateRuntime(), []
+    arrays = DeviceArrays(runtime, 0)
+    side = arrays.side_stream()
 
     def fails():
-        runtime.current().queue(lambda: done.append("written"))
+        runtime.current().queue(lambda: done.append("merged"))
+        side.queue(lambda: done.append("copied"))
         raise ValueError("the first error")
 
     with pytest.raises(ValueError, match="the first error"):
-        DeviceArrays(runtime, 0).ordered(fails)()
-    assert done == ["written"]
+        arrays.ordered(fails)()
+    assert sorted(done) == ["copied", "merged"]
 
 
 def test_a_call_within_what_was_submitted_follows_the_stream_that_is_current_there():

@@ -26,9 +26,11 @@ def test_the_truth_itself():
 
 @pytest.mark.parametrize(
     ("hosts", "per_host", "placement"),
-    [*SHAPES[:2], *(pytest.param(*each, marks=pytest.mark.long) for each in SHAPES[2:])],
+    [SHAPES[0], *(pytest.param(*each, marks=pytest.mark.long) for each in SHAPES[1:])],
 )
 def test_nodes_are_found_as_they_are(hosts, per_host, placement, built, program):
+    """Were they taken for others where ranks alternate, hierarchical algorithms would send more
+    across the links than claimed, which is measured below every day."""
     there = built(hosts, per_host)
     seen = program(there, "places.py", placement=placement)
     nodes = truth(hosts, per_host, placement)
@@ -126,5 +128,5 @@ def test_links_are_limited_both_ways(built, program):
     what a host sends limited, it would take S and 3 S; a bound from below holds under any load."""
     nbytes = 400_000
     hosts = built(4, 1, "20mbit")
-    told = program(hosts, "times.py", str(nbytes // 4), "3", "linear")
+    told = program(hosts, "times.py", str(nbytes // 4), "1", "linear")
     assert told["linear"] > 0.95 * 6 * nbytes / hosts.bandwidth

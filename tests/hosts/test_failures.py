@@ -7,20 +7,26 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-def test_a_late_rank_is_named_across_hosts(built, program):
-    seen = program(built(2, 2), "late.py")
+@pytest.fixture(scope="module")
+def seen(built, program):
+    """Of the rank that is late, and of the hosts' clocks."""
+    return program(built(2, 2), "late.py")
+
+
+def test_a_late_rank_is_named_across_hosts(seen):
     assert (seen["rank"], seen["number"]) == (3, 3)
     assert seen["by"] >= 0.2 - 2 * seen["error"] - 0.05
     assert min(seen["waited"][:3]) >= 0.2 - 2 * seen["error"] - 0.05
     assert 0 < seen["error"] < 0.5
 
 
-def test_clocks_of_hosts_are_compared(built, program):
+def test_clocks_of_hosts_are_compared(seen):
     """Here all hosts have one and the same."""
-    seen = program(built(2, 2), "late.py")
     assert 0 < seen["ahead_error"] < 0.5
     assert all(abs(each) <= seen["ahead_error"] for each in seen["ahead"])
 

@@ -38,11 +38,14 @@ from refcoll.interpreters.delivery import (
 from refcoll.programs import Claims
 from refcoll.schedule import ScheduleError, indices
 from samples import (
+    EVERY_DAY,
     FLAT,
     HIERARCHICAL,
+    OTHER_DAYS,
     ROOTED,
     SHAPES,
     SIZES,
+    looped,
     named,
     sizes_of,
     switched,
@@ -65,10 +68,18 @@ def require_proof(made):
 # ---- what is right -------------------------------------------------------------------------
 
 
-@through(SIZES, FLAT)
+@through(EVERY_DAY, FLAT)
 def test_every_algorithm_is_right(each, size):
-    """With every value of its options up to 33 ranks, and on 64; on others with one."""
-    for options in variants(each)[: None if size <= 33 or size == 64 else 1]:
+    """With every value of its options."""
+    for options in variants(each):
+        require_proof(program(each.collective, each.name, size, **options))
+
+
+@pytest.mark.long
+@through(OTHER_DAYS, FLAT)
+def test_every_algorithm_is_right_on_other_numbers_of_ranks(each, size):
+    """With every value of its options up to 33 ranks; above with one."""
+    for options in variants(each)[: None if size <= 33 else 1]:
         require_proof(program(each.collective, each.name, size, **options))
 
 
@@ -94,8 +105,18 @@ def test_every_arrangement_of_nodes_is_right(each, nodes):
         require_proof(program(each.collective, each.name, size, nodes=where))
 
 
-@through(SIZES, HIERARCHICAL)
+@through(EVERY_DAY, HIERARCHICAL)
 def test_hierarchical_algorithms_are_right_on_nodes_of_up_to_four(each, size):
+    require_proof_on_nodes_of_four(each, size)
+
+
+@pytest.mark.long
+@through(OTHER_DAYS, HIERARCHICAL)
+def test_hierarchical_algorithms_are_right_on_more_nodes_of_up_to_four(each, size):
+    require_proof_on_nodes_of_four(each, size)
+
+
+def require_proof_on_nodes_of_four(each, size):
     nodes = node_shape([4] * (size // 4) + [size % 4] * (size % 4 > 0))
     require_proof(program(each.collective, each.name, size, nodes=nodes))
 
@@ -378,7 +399,7 @@ def sample(sown, at_most=24):
 
 
 @through([4, 5])
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@looped(fault=FAULTS)
 def test_a_fault_is_found_and_named(fault, each, size):
     verdicts, words = FAULTS[fault]
     made = right(each, size)
@@ -828,7 +849,7 @@ def test_a_helper_of_one_s_own():
 # ---- delivery ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("capacity", [0, 1, 2, inf])
+@looped(capacity=[0, 1, 2, inf])
 @through([1, 2, 5, 8])
 def test_delivery_respects_cause_and_effect(each, size, capacity):
     graphs = right(each, size).graphs

@@ -6,7 +6,6 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refcoll import Copy, Program, Reduce, Send, TransportError, check, from_steps, spawn
@@ -18,7 +17,7 @@ from refcoll.operators import OPERATORS, kind, operator
 from refcoll.testing.assertions import same_bits
 from refcoll.testing.counting import Counting
 from refcoll.testing.values import DTYPES, dtype_named
-from samples import ROOTED, through
+from samples import ROOTED, drawn, through
 
 TIMEOUT = 5
 CHANNEL = 3
@@ -90,8 +89,7 @@ def values(seed: int, size: int, count: int, dtype):
     return list(turned.astype(dtype))
 
 
-@given(programs(), st.integers(0, 40), merges(), st.integers(0, 2**32))
-@settings(max_examples=250, deadline=None)
+@drawn(250, programs(), st.integers(0, 40), merges(), st.integers(0, 2**32))
 def test_alike_to_the_bit_with_the_simulator(made, count, merge, seed):
     dtype, op = merge
     inputs = values(seed, made.size, made.whole(count), dtype)
@@ -99,8 +97,7 @@ def test_alike_to_the_bit_with_the_simulator(made, count, merge, seed):
         assert same_bits(real, wanted)
 
 
-@given(programs(), st.integers(0, 40), merges(), st.integers(0, 2**32))
-@settings(max_examples=250, deadline=None)
+@drawn(250, programs(), st.integers(0, 40), merges(), st.integers(0, 2**32))
 def test_inputs_that_lie_elsewhere_are_read_there_and_left_alone(made, count, merge, seed):
     dtype, op = merge
     inputs = values(seed, made.size, made.whole(count), dtype)
@@ -125,9 +122,8 @@ def test_a_ring_copies_nothing_of_an_input_that_lies_elsewhere():
     assert spawn(4, body) == [0] * 4
 
 
-@given(programs(), st.integers(0, 40), st.sampled_from(["int8", "int64", "uint16"]),
+@drawn(120, programs(), st.integers(0, 40), st.sampled_from(["int8", "int64", "uint16"]),
        st.integers(0, 2**32))  # fmt: skip
-@settings(max_examples=120, deadline=None)
 def test_integers_are_exact(made, count, dtype, seed):
     """numpy's sum over all ranks at once, modulo 2^bits, wherever the collective ends."""
     inputs = np.array(values(seed, made.size, made.whole(count), np.dtype(dtype)))
@@ -228,9 +224,8 @@ class Short:
         return getattr(self.inner, name)
 
 
-@given(programs(), st.integers(0, 40), merges(), st.sampled_from([1, 8, 24]),
+@drawn(100, programs(), st.integers(0, 40), merges(), st.sampled_from([1, 8, 24]),
        st.integers(0, 2**32))  # fmt: skip
-@settings(max_examples=100, deadline=None)
 def test_segments_change_no_bit(made, count, merge, nbytes, seed):
     dtype, op = merge
     inputs = values(seed, made.size, made.whole(count), dtype)

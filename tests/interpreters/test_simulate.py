@@ -8,7 +8,6 @@ from itertools import pairwise
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refcoll import (
@@ -27,7 +26,7 @@ from refcoll import (
 from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES
 from refcoll.schedule import ScheduleError
-from samples import ROOTED, through
+from samples import ROOTED, drawn, through
 
 INTEGERS = ["int8", "uint8", "int16", "uint32", "int64", "uint64"]
 FLOATS = [
@@ -129,14 +128,14 @@ def exactly(values, op, dtype):
 # ---- integers ------------------------------------------------------------------------------
 
 
-@given(
+@drawn(
+    400,
     programs(),
     st.integers(0, 40),
     st.sampled_from(INTEGERS),
     st.sampled_from([*PYTHON]),
     st.integers(0, 2**32),
 )
-@settings(max_examples=400, deadline=None)
 def test_integers_are_exact(made, count, dtype, op, seed):
     info, count = np.iinfo(dtype), made.whole(count)
     inputs = np.random.default_rng(seed).integers(
@@ -159,8 +158,7 @@ def test_integers_are_exact(made, count, dtype, op, seed):
         assert results[rank][where].tolist() == expected
 
 
-@given(programs(), st.integers(0, 40), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@drawn(100, programs(), st.integers(0, 40), st.integers(0, 2**32))
 def test_what_the_collective_does_not_start_from_does_not_count(made, count, seed):
     """An all-gather reads a rank's own chunk alone, a broadcast the root's vector alone."""
     count = made.whole(count)
@@ -175,8 +173,7 @@ def test_what_the_collective_does_not_start_from_does_not_count(made, count, see
         assert np.array_equal(one[rank][where], two[rank][where])
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.data())
-@settings(max_examples=60, deadline=None)
+@drawn(60, st.lists(st.integers(0, 6), min_size=1, max_size=8), st.data())
 def test_pieces_of_given_lengths(lengths, data):
     size, count = len(lengths), sum(lengths)
     kinds = [*algorithms("reduce_scatter"), *algorithms("all_gather")]
@@ -197,8 +194,7 @@ def test_pieces_of_given_lengths(lengths, data):
 # ---- floats --------------------------------------------------------------------------------
 
 
-@given(programs(), st.integers(0, 40), st.sampled_from(FLOATS), st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@drawn(200, programs(), st.integers(0, 40), st.sampled_from(FLOATS), st.integers(0, 2**32))
 def test_small_whole_numbers_in_floats_are_exact(made, count, dtype, seed):
     """Partial sums of 9 ranks stay below 2^p, where p is the precision: 3, 8, 11, ... bits."""
     count = made.whole(count)
@@ -222,14 +218,14 @@ SCALAR = {
 }
 
 
-@given(
+@drawn(
+    250,
     reductions(),
     st.integers(0, 40),
     st.sampled_from(FLOATS[:4]),
     st.sampled_from([*SCALAR]),
     st.integers(0, 2**32),
 )
-@settings(max_examples=250, deadline=None)
 def test_floats_are_those_of_the_expression_tree_to_the_bit(made, count, dtype, op, seed):
     random = np.random.default_rng(seed)
     numbers = random.standard_normal((made.size, count)) * 2.0 ** random.integers(-6, 6, count)
@@ -246,14 +242,14 @@ def test_floats_are_those_of_the_expression_tree_to_the_bit(made, count, dtype, 
             assert results[rank][element].tobytes() == dtype.type(expected).tobytes()
 
 
-@given(
+@drawn(
+    200,
     programs(algorithms("all_reduce") + algorithms("all_gather") + algorithms("broadcast")),
     st.integers(0, 40),
     st.sampled_from([*FLOATS, np.dtype(np.complex64)]),
     st.sampled_from(["sum", "prod", "avg"]),
     st.integers(0, 2**32),
 )
-@settings(max_examples=200, deadline=None)
 def test_all_ranks_agree_to_the_bit(made, count, dtype, op, seed):
     random = np.random.default_rng(seed)
     inputs = (random.standard_normal((made.size, count)) * 100).astype(dtype)
@@ -307,8 +303,7 @@ def after(left, right):
 IN_ORDER = [each for each in algorithms() if each.in_rank_order]
 
 
-@given(programs(IN_ORDER, roots=False), st.integers(0, 40), st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@drawn(200, programs(IN_ORDER, roots=False), st.integers(0, 40), st.integers(0, 2**32))
 def test_maps_are_composed_in_rank_order(made, count, seed):
     random = np.random.default_rng(seed)
     maps = packed(*random.integers(1, PRIME, (2, made.size, count)))

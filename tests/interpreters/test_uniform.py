@@ -13,7 +13,7 @@ from refcoll.chunks import Layout
 from refcoll.collectives import COLLECTIVES
 from refcoll.interpreters import check as checking
 from refcoll.interpreters import count as counting
-from refcoll.interpreters import proving, uniform
+from refcoll.interpreters import proving, uniform, uniform_proof
 from refcoll.interpreters import simulate as simulating
 from refcoll.operators import OPERATORS, operator
 from refcoll.testing.assertions import same_bits
@@ -68,14 +68,14 @@ def test_proof_count_and_result_are_those_of_the_slower_ways(each, size, monkeyp
     if uniform.uniform(made) is None:
         return
     if size > 2:
-        assert uniform.proof(made) == proving.proof(made)
+        assert uniform_proof.proof(made) == proving.proof(made)
     elements = made.whole(3 * size + 1)
     inputs = list(np.random.default_rng(size).standard_normal((size, elements)).astype("f4"))
     for module in (checking, counting, simulating):
-        monkeypatch.setattr(module, "_MANY", 2)
+        monkeypatch.setattr(module, "MANY", 2)
     fast = check(made), count(made, elements), simulate(made, inputs)
     for module in (checking, counting, simulating):
-        monkeypatch.setattr(module, "_MANY", 10**9)
+        monkeypatch.setattr(module, "MANY", 10**9)
     slow = check(made), count(made, elements), simulate(made, inputs)
     assert (fast[0].ok, fast[0].in_rank_order) == (slow[0].ok, slow[0].in_rank_order)
     assert fast[1] == slow[1]
@@ -148,7 +148,7 @@ SPOILT = {
 @pytest.mark.parametrize("wrong", SPOILT.values(), ids=SPOILT)
 def test_a_spoilt_ring_is_not_proved_but_explained(wrong):
     made = ring_with(20, wrong)
-    assert uniform.proof(made) is None
+    assert uniform_proof.proof(made) is None
     report = check(made)
     assert not report.ok
     listed = from_steps("all_reduce", [list(made.steps(r)) for r in range(20)], 20)

@@ -15,19 +15,21 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def in_tests(monkeypatch):
+@pytest.fixture(scope="module")
+def in_tests():
     """Implementations of the tests can be imported."""
     path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
-    monkeypatch.setenv("PYTHONPATH", path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", path)
+        yield
 
 
-@pytest.fixture
-def judge(mpirun, refcoll_script, tmp_path, in_tests):
+@pytest.fixture(scope="module")
+def judge(mpirun, refcoll_script, tmp_path_factory, in_tests):
     """A job that judges; its JSON beside."""
 
     def run(ranks, *arguments):
-        report = tmp_path / "report.json"
+        report = tmp_path_factory.mktemp("judged") / "report.json"
         ended = mpirun(ranks, refcoll_script, "judge", *arguments, "--json", str(report))
         assert report.exists(), ended.stdout[-2000:] + ended.stderr[-2000:]
         return ended, json.loads(report.read_text())
@@ -42,18 +44,24 @@ def undeclared(told):
     ]  # fmt: skip
 
 
-@pytest.fixture
-def nan_rules(tmp_path):
+@pytest.fixture(scope="module")
+def nan_rules(tmp_path_factory):
     """What MPI says nothing of: NaN in MIN and MAX."""
-    path = tmp_path / "nan.txt"
+    path = tmp_path_factory.mktemp("rules") / "nan.txt"
     path.write_text("* min,max float* * special  # NaN: the result depends on the order\n")
     return str(path)
 
 
-def test_the_library_is_right_but_for_nan(judge, nan_rules):
-    ended, told = judge(
+@pytest.fixture(scope="module")
+def library(judge, nan_rules):
+    """The MPI library, judged."""
+    return judge(
         3, "mpi", "--dtype", "float32,bool,bfloat16", "--count", "5", "--xfails", nan_rules
     )
+
+
+def test_the_library_is_right_but_for_nan(library):
+    ended, told = library
     assert undeclared(told) == []
     assert ended.returncode == 0, ended.stdout[-2000:]
     assert re.match(r"holds: \d+ calls right", ended.stdout)
@@ -73,11 +81,11 @@ def test_the_library_is_right_but_for_nan(judge, nan_rules):
     assert places == {"all_reduce", "reduce_scatter", "all_gather", "reduce", "scan"}
 
 
-def test_open_mpi_counts_the_bytes_of_its_all_reduce(judge, is_open_mpi):
-    _, told = judge(2, "mpi", "-c", "broadcast", "--count", "1", "--dtype", "int8")
+def test_open_mpi_counts_the_bytes_of_its_all_reduce(judge, library, is_open_mpi):
     if not is_open_mpi:
-        assert told["bytes"] is None
+        assert library[1]["bytes"] is None
         return
+    _, told = judge(2, "mpi", "-c", "broadcast", "--count", "1", "--dtype", "int8")
     if told["bytes"] is None:
         pytest.skip("this Open MPI does not offer pml_monitoring_messages_size")
     for row in told["bytes"]:

@@ -1,7 +1,11 @@
 """Reported faults that results do not show: the schedule is counted."""
 
+import pytest
+
 import refcoll
 from refcoll.chunks import Layout, balanced
+from refcoll.planning.machine import NODE, Link, Machine
+from refcoll.planning.predicting import predict
 from refcoll.schedule import Copy, Reduce, Send
 
 
@@ -32,6 +36,16 @@ def test_perf_02():
     so much more than the links carry can "bus bandwidth" be."""
     assert across("ring") == 1600 * 2 * 15 // 16
     assert across("hierarchical_rails") == 1600
+
+
+def test_perf_06():
+    """Links of 25 GB/s and 5 us: at a megabyte 2(N-1) latencies take more than the bytes do."""
+    for nbytes, wanted in ((10**6, (20.0, 12.5, 5.0)), (10**9, (24.99, 24.98, 24.90))):
+        for size, busbw in zip((2, 8, 32), wanted, strict=True):
+            machine = Machine(name="reported", links={NODE: Link(latency=5e-6, bandwidth=25e9)})
+            machine = machine.shaped(ranks_per_node=size)
+            found = predict(machine, "all_reduce", nbytes, "ring")
+            assert found.busbw / 1e9 == pytest.approx(busbw, abs=0.01)
 
 
 def two_halves(gathers):

@@ -283,7 +283,10 @@ def test_what_nothing_explains_is_shown():
         (range(25, 75), 100, "elements 25-74 (chunks 1-2 of 4, as in a ring)"),
         (range(12, 25), 100, "elements 12-24 (chunk 1 of 8, as in two rings)"),
         (range(512, 1024), 2000, "elements 512-1023 (segment 1 of 512 elements)"),
-        ([0, 2, 4, 6, 8, 10], 20, "elements 0, 2, 4, 6, ..."),
+        ([0, 2, 4, 6, 8, 10], 20, "elements 0, 2, 4, 6, ... (every 2nd)"),
+        ([5, 26, 47], 131, "elements 5, 26, 47 (every 21st)"),
+        ([5, 26, 48], 131, "elements 5, 26, 48"),
+        ([5, 17], 131, "elements 5, 17"),
     ],
 )
 def test_places(places, total, words):

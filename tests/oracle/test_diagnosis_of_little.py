@@ -37,7 +37,9 @@ def test_numbers_of_a_dtype_are_counted(dtype):
 @pytest.mark.parametrize(("steps", "way"), [(1, "too high"), (-1, "too low")])
 def test_one_unit_in_the_last_place(dtype, steps, way):
     words = said(Call("all_reduce", 131, dtype), moved_by(steps), again=in_full)
-    assert words.startswith("on all ranks: elements 0, 8, 16, 24, ...: differs by one unit in ")
+    assert words.startswith(
+        "on all ranks: elements 0, 8, 16, 24, ... (every 8th): differs by one unit in "
+    )
     assert f"in the last place, {way}; the first is " in words
     assert words.endswith("rounded once too often, or the wrong way")
 
@@ -107,7 +109,7 @@ def test_too_low_in_elements_that_have_nothing_in_common():
         return right
 
     words = said(Call("all_reduce", 131, "int64"), change, again=in_full)
-    assert words == "on all ranks: elements 0, 7, 14, 21, ...: too low by 2"
+    assert words == "on all ranks: elements 0, 7, 14, 21, ... (every 7th): too low by 2"
 
 
 def test_a_constant_and_what_is_added_to_everything():

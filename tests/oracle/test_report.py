@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from markdown_it import MarkdownIt
 
 import refcoll
 from refcoll.errors import ArgumentError
@@ -185,6 +186,16 @@ def test_a_hang_is_told_first_and_that_the_rest_was_not_judged():
     text = as_markdown(made)
     assert "It stopped after 3 of 7 calls; the rest was not judged." in text
     assert "```text\nrank 0, innermost last:\n   mine.py:7 in all_reduce: self.wait()\n" in text
+
+
+def test_what_an_error_says_is_no_markup():
+    """Rendered by markdown-it, which rich brings, all of it is there, and nothing is emphasised."""
+    words = "rank 1: raised TypeError: <Mine> has no __add__, *args or `out` in all_reduce"
+    text = as_markdown(report(wrong(SUM, words, verdict="finished")))
+    quote = next(line for line in text.splitlines() if line.startswith("> "))
+    (inline,) = MarkdownIt().parseInline(quote.removeprefix("> "))
+    assert {each.type for each in inline.children} <= {"text", "text_special"}
+    assert "".join(each.content for each in inline.children) == words
 
 
 def test_what_was_not_judged_does_not_hold_though_all_that_failed_is_declared():

@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from itertools import product
 
 import ml_dtypes
 import numpy as np
@@ -110,8 +111,7 @@ def test_known_orders_are_what_their_expressions_give(folder):
         said = {(o["name"], rank): o["by_chunk"] for o in content["orders"] for rank in o["ranks"]}
         for it in content["vectors"]:
             for known in it.get("in_known_orders", ()):
-                for name in known["orders"]:
-                    rank = known["ranks"][0]
+                for name, rank in product(known["orders"], known["ranks"]):
                     wanted = decoded(known["values"], it["dtype"])
                     got = evaluated(said[name, rank], it, rank)
                     assert got.tobytes() == wanted.tobytes(), (it["id"], name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import lcm
 
 import pytest
@@ -17,6 +18,7 @@ from refcoll.planning.rounds import Shape, Timed, everyone
 from refcoll.planning.simulating import rates, simulated
 from refcoll.rates import Rates
 from refcoll.registry import find
+from samples import named
 
 LINKS = {
     NODE: Link(latency=2e-6, bandwidth=200e9, achieved=0.5, gap=0.5e-6),
@@ -74,22 +76,15 @@ def runs(each, machine):
     return each.sizes.holds(size) and pattern(each.collective, each.name, size) is not None
 
 
-@pytest.mark.parametrize(
-    ("each", "machine"),
-    [
-        pytest.param(each, machine, id=f"{each.collective}-{each.name}-{machine.title}")
-        for each in SEEN
-        for machine in [*FLAT, *EQUAL]
-        if runs(each, machine)
-    ],
-)
-def test_rounds_are_what_the_schedule_takes(each, machine):
-    rounds, clock = both(each, machine)
-    most = NEAR_ENOUGH.get(each.name, 1.0) if machine.nodes > 1 else 1.0
-    assert clock * (1 - 1e-9) <= rounds <= clock * most * (1 + 1e-9)
+@pytest.mark.parametrize("each", SEEN, ids=named)
+def test_rounds_are_what_the_schedule_takes(each):
+    for machine in filter(partial(runs, each), [*FLAT, *EQUAL]):
+        rounds, clock = both(each, machine)
+        most = NEAR_ENOUGH.get(each.name, 1.0) if machine.nodes > 1 else 1.0
+        assert clock * (1 - 1e-9) <= rounds <= clock * most * (1 + 1e-9), machine.title
 
 
-@pytest.mark.parametrize("each", SEEN, ids=lambda each: f"{each.collective}-{each.name}")
+@pytest.mark.parametrize("each", SEEN, ids=named)
 def test_rounds_are_never_below_the_schedule_where_nodes_fit_badly(each):
     machine = cluster(6, 3, 2, nodes_per_switch=2)
     if runs(each, machine):
@@ -97,7 +92,7 @@ def test_rounds_are_never_below_the_schedule_where_nodes_fit_badly(each):
         assert clock * (1 - 1e-9) <= rounds <= 1.5 * clock
 
 
-@pytest.mark.parametrize("each", SEEN, ids=lambda each: f"{each.collective}-{each.name}")
+@pytest.mark.parametrize("each", SEEN, ids=named)
 def test_the_algorithms_formula_says_the_same_within_a_node(each):
     """Two derivations: the formula that an algorithm declares, and its rounds."""
     for size in (2, 6, 8, 16):

@@ -128,7 +128,7 @@ class TakesInOrder(Broken):
 
     def prepare(self, sends, receives, channel):
         made = self.inner.prepare(sends, receives, channel)
-        made._early = list
+        made._waiting._early = list
         return made
 
 
@@ -299,7 +299,7 @@ KIT = {check.__name__: check for check in (*CHECKS, *SPARE_CHECKS)}
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize(("broken", "check"), BROKEN)
 def test_broken_transports_are_found(broken, check, size, monkeypatch):
-    monkeypatch.setattr(conformance, "PATIENCE", 1.0)
+    monkeypatch.setattr(conformance.talking, "PATIENCE", 1.0)
     size = 3 if check == "takes_what_it_is_not_waiting_for" else size  # it takes three
     with pytest.raises((AssertionError, RefcollError)):
         spawn(size, lambda comm: KIT[check](broken(comm.transport)))

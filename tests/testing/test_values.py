@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from refcoll.testing.values import DTYPES, dtype_named, merged, rank_input
+from samples import looped
 
 BITS = {name: np.iinfo(name).bits for name in DTYPES if "int" in name}
 FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn")
@@ -45,8 +46,7 @@ def wrapped(value, dtype):
     return value - (1 << bits) if dtype.startswith("int") and value >> (bits - 1) else value
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 13])
-@pytest.mark.parametrize("op", INTEGER_OPERATORS)
+@looped(op=INTEGER_OPERATORS, size=[1, 2, 3, 8, 13])
 @pytest.mark.parametrize("dtype", BITS)
 def test_integers_by_python_integers(dtype, op, size):
     total = merged(size, 60, dtype_named(dtype), op)
@@ -64,8 +64,7 @@ def test_bools(op):
         assert value == bool(reduce(INTEGER_OPERATORS[op], column))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 13])
-@pytest.mark.parametrize("op", FLOAT_OPERATORS)
+@looped(op=FLOAT_OPERATORS, size=[1, 2, 3, 8, 13])
 @pytest.mark.parametrize("dtype", FLOATS[:4])
 def test_floats_by_fractions(dtype, op, size):
     total = merged(size, 60, dtype_named(dtype), op)

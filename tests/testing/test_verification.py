@@ -12,6 +12,7 @@ from refcoll import (
     TransportError,
     algorithms,
     choosing,
+    making,
     node_shape,
     registry,
     spawn,
@@ -197,11 +198,11 @@ def put(monkeypatch):
     def change(**fields):
         wrong = replace(RING, **fields)
         monkeypatch.setitem(registry.ALGORITHMS, ("all_reduce", "ring"), wrong)
-        registry._bound.cache_clear()
+        making.made.cache_clear()
         choosing._ranked.cache_clear()
 
     yield change
-    registry._bound.cache_clear()
+    making.made.cache_clear()
     choosing._ranked.cache_clear()
 
 
@@ -328,9 +329,9 @@ def test_a_barrier_that_does_not_wait_is_wrong(monkeypatch):
     )
     monkeypatch.setitem(registry.ALGORITHMS, key, hollow)
     monkeypatch.setattr(verification, "_refutations", lambda program: iter(()))
-    registry._bound.cache_clear()
+    making.made.cache_clear()
     (row,) = rows(3, [BARRIER])
-    registry._bound.cache_clear()
+    making.made.cache_clear()
     assert not row.ok
     assert row.problems == ["a rank left before the last had entered"]
 

@@ -17,8 +17,8 @@ def accepted(
     """The caller's argument ``name`` as an array of the runtime's.
 
     Raises ArgumentError for what is not on ``device``, not contiguous, not aligned, of a dtype
-    without kernels, read-only though it is "out", or, if it is to go ``across_processes``, from
-    a stream-ordered pool.
+    without kernels, read-only though it is "out", or, if it is to go ``across_processes``, in
+    memory that other processes cannot open.
     """
     array = value if runtime.owns(value) else runtime.shared(value)
     if array is None:
@@ -28,6 +28,13 @@ def accepted(
         )
     if name == "out" and _read_only(value):
         raise ArgumentError("out is read-only; pass an array that may be written")
+    _require_usable(runtime, array, name, device)
+    if across_processes:
+        require_reachable(runtime, array, name)
+    return array
+
+
+def _require_usable(runtime: Runtime, array: Device, name: str, device: int) -> None:
     lies = runtime.device_of(array)
     if lies != device:
         raise ArgumentError(
@@ -45,17 +52,14 @@ def accepted(
             f"{name} begins at an address that is no multiple of {array.dtype.alignment}, as "
             f"{array.dtype.name} must on a device: pass a copy"
         )
-    if across_processes:
-        require_reachable(runtime, array, name)
-    return array
 
 
 def require_reachable(runtime: Runtime, array: Device, name: str) -> None:
     """Raise ArgumentError for memory that MPI cannot open in another process."""
-    if runtime.from_ordered_pool(array):
+    if not runtime.reachable(array):
         raise ArgumentError(
-            f"{name} comes from a stream-ordered pool (malloc_async), which other processes "
-            "cannot reach: use cupy.cuda.MemoryPool, or mode='staged'"
+            f"{name} lies in memory that other processes cannot open, such as a stream-ordered "
+            "pool's (malloc_async): use cupy.cuda.MemoryPool, or mode='staged'"
         )
 
 

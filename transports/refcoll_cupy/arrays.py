@@ -36,24 +36,30 @@ class DeviceArrays(Arrays):
         stream: Stream | None = None,
         across_processes: bool = False,
     ) -> None:
-        """``stream`` is what the caller queues on; by default what is current when he calls.
+        """``stream`` is what the caller queues on; by default what is current at each call.
 
         ``across_processes`` refuses arrays that other processes cannot reach.
         """
         self.runtime, self.device, self.across_processes = runtime, device, across_processes
         self.name = runtime.name
         self._callers_own = stream
-        self._thread = threading.local()
-        with runtime.on(device):
-            self.stream = runtime.stream()
+        self._thread, self._streams = threading.local(), list[Stream]()
+        self.stream = self.side_stream()
 
     # ---- order ----------------------------------------------------------------------------
+
+    def side_stream(self) -> Stream:
+        """A new stream of this communicator's, over at its calls' end even where they raise."""
+        with self.runtime.on(self.device):
+            made = self.runtime.stream()
+        self._streams.append(made)
+        return made
 
     def ordered(self, function: Callable[[], T]) -> Callable[[], T]:
         """The function on this communicator's stream, behind what the caller has queued."""
         caller = self._caller()
         with self.runtime.on(self.device):
-            called = caller.record()
+            called = self.runtime.record(caller)
 
         def run() -> T:
             before, self._thread.caller = getattr(self._thread, "caller", None), caller
@@ -71,12 +77,13 @@ class DeviceArrays(Arrays):
         has queued may write memory that is then free."""
         try:
             result = function()
+            self.stream.synchronize()
+            return result
         except BaseException:
-            with suppress(Exception):  # the first error is what is told
-                self.stream.synchronize()
+            for stream in self._streams:
+                with suppress(Exception):  # the first error is what is told
+                    stream.synchronize()
             raise
-        self.stream.synchronize()
-        return result
 
     def _caller(self) -> Stream:
         """The stream of whoever has called.  Within a function that was submitted that is the
@@ -90,7 +97,7 @@ class DeviceArrays(Arrays):
 
     def mark(self) -> Event:
         """See Arrays."""
-        return self.runtime.current().record()
+        return self.runtime.record(self.runtime.current())
 
     def after(self, moment: Event) -> None:
         """See Arrays."""
@@ -127,17 +134,14 @@ class DeviceArrays(Arrays):
     def overlap(self, one: Array, other: Array) -> bool:
         """See Arrays.  All are contiguous."""
         first, second = self.runtime.address(one), self.runtime.address(other)
-        some = one.nbytes > 0 and other.nbytes > 0
-        return some and first < second + other.nbytes and second < first + one.nbytes
+        return max(first, second) < min(first + one.nbytes, second + other.nbytes)
 
     def empty(self, count: int, dtype: np.dtype[Any]) -> Array:
         """See Arrays.  Of the caller's stream, whose it will be: a pool may give it again, when
-        it is freed, to what that stream does next; and may have had it from what it did last."""
-        caller = self._caller()
-        with self.runtime.on(self.device), caller:
+        it is freed, to what that stream does next; and may have had it from what it did last,
+        which ``ordered`` follows."""
+        with self.runtime.on(self.device), self._caller():
             made: Array = self._reachable(self.runtime.empty(count * dtype.itemsize)).view(dtype)
-            had = caller.record()
-        self.runtime.current().wait_event(had)
         return made
 
     def scratch(self, nbytes: int) -> Array:
@@ -148,11 +152,11 @@ class DeviceArrays(Arrays):
     def _reachable(self, made: Array) -> Array:
         """What the current allocator gave, if other processes can reach it, or need not."""
         if self.across_processes:
-            require_reachable(self.runtime, made, "memory of the current allocator")
+            require_reachable(self.runtime, made, "what the current allocator gives")
         return made
 
     def lent(self, view: Array) -> Array:
-        """See Arrays.  Of another device: a copy, which kernels of this one can read."""
+        """See Arrays.  Of another device: a copy, which this one's kernels can read."""
         if self.runtime.device_of(view) == self.device:
             return view
         copied = self.scratch(view.nbytes).view(view.dtype)
@@ -167,7 +171,10 @@ class DeviceArrays(Arrays):
 
     def merge(self, op: Operator, dtype: np.dtype[Any]) -> Merge:
         """A kernel for a built-in operator; a user's own function is given device arrays."""
-        return self.runtime.merging(op.name, dtype) if is_builtin(op) else op.merge
+        if not is_builtin(op):
+            return op.merge
+        self.runtime.finishing(op.name, dtype)  # is ready, too, when it is asked for
+        return self.runtime.merging(op.name, dtype)
 
     def finish(self, op: Operator, values: Array, size: int) -> None:
         """See Arrays."""

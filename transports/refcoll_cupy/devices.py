@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from refcoll.transport import ArgumentError, Bytes, Merge
-from refcoll_cupy import kernels
-from refcoll_cupy.runtime import Device, Divide, Stream
+from refcoll_cupy import driver, kernels
+from refcoll_cupy.compiled import Kernel
+from refcoll_cupy.moments import Moments
+from refcoll_cupy.runtime import Device, Divide, Event, Stream
 
-_THREADS, _BLOCKS = 256, 4096
-"""Threads of a block, and blocks at most: a kernel goes on until all elements are done."""
 _ON_DEVICES = (2, 13)
 """DLPack's numbers of CUDA memory and of CUDA's managed memory."""
 
@@ -31,6 +31,7 @@ class CupyRuntime:
                 f"cupy cannot be imported: {error}; pip install 'refcoll[cupy]' brings it"
             ) from error
         self._cupy: Any = cupy
+        self._moments: dict[int, Moments] = defaultdict(lambda: Moments(cupy.cuda))
 
     def devices(self) -> int:
         cuda = self._cupy.cuda.runtime
@@ -61,6 +62,9 @@ class CupyRuntime:
     def current(self) -> Stream:
         found: Stream = self._cupy.cuda.get_current_stream()
         return found
+
+    def record(self, stream: Stream) -> Event:
+        return self._moments[self._cupy.cuda.runtime.getDevice()].of(stream)
 
     # ---- arrays -------------------------------------------------------------------------
 
@@ -93,8 +97,10 @@ class CupyRuntime:
     def device_of(self, array: Device) -> int:
         return int(array.data.device_id)
 
-    def from_ordered_pool(self, array: Device) -> bool:
-        return isinstance(array.data.mem, self._cupy.cuda.MemoryAsync)
+    def reachable(self, array: Device) -> bool:
+        if isinstance(array.data.mem, self._cupy.cuda.MemoryAsync):
+            return False
+        return not array.nbytes or driver.interprocess(self.address(array)) is not False
 
     def empty(self, nbytes: int) -> Device:
         return self._cupy.empty(nbytes, np.uint8)
@@ -108,7 +114,7 @@ class CupyRuntime:
     def copy(self, to: Device, source: Device) -> None:
         if to.dtype != source.dtype:
             code = kernels.convert(source.dtype.name, to.dtype.name)
-            self._launch(code, "convert", to.size, source, to)
+            Kernel(self._cupy, code, "convert")(to.size, source, to)
         elif to.nbytes:
             to.data.copy_from_device_async(source.data, to.nbytes)
 
@@ -124,10 +130,10 @@ class CupyRuntime:
         kernels.require(dtype)
 
     def merging(self, name: str, dtype: np.dtype[Any]) -> Merge:
-        code = kernels.merge(name, dtype.name)
+        kernel = Kernel(self._cupy, kernels.merge(name, dtype.name), "merge")
 
         def merge(left: Device, right: Device, out: Device) -> None:
-            self._launch(code, "merge", out.size, left, right, out)
+            kernel(out.size, left, right, out)
 
         return merge
 
@@ -135,20 +141,12 @@ class CupyRuntime:
         code = kernels.finish(name, dtype.name)
         if code is None:
             return None
+        kernel = Kernel(self._cupy, code, "finish")
 
         def finish(values: Device, size: int) -> None:
-            self._launch(code, "finish", values.size, values, np.int32(size))
+            kernel(values.size, values, np.int32(size))
 
         return finish
-
-    def _launch(self, code: str, name: str, count: int, *arguments: Any) -> None:
-        if count:
-            blocks = min(_BLOCKS, -(-count // _THREADS))
-            self._kernel(code, name)((blocks,), (_THREADS,), (*arguments, np.int64(count)))
-
-    @lru_cache(maxsize=512)  # noqa: B019 - a process has one runtime or two
-    def _kernel(self, code: str, name: str) -> Any:
-        return self._cupy.RawKernel(code, name, options=kernels.OPTIONS)
 
     # ---- at once --------------------------------------------------------------------------
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.pointers import DeviceBytes
-from refcoll_cupy.runtime import Runtime
 from refcoll_cupy.ways import Part, parts
 from refcoll_mpi.driver import MPI
 from refcoll_mpi.messages import Irecv, Isend
+
+if TYPE_CHECKING:
+    from refcoll_cupy.arrays import DeviceArrays
 
 MOST = 1 << 30
 """Bytes of one message: more than 2^31 - 1 in one fails on Open MPI 5."""
@@ -23,8 +26,8 @@ class Direct:
 
     name = "direct"
 
-    def __init__(self, runtime: Runtime, comm: MPI.Intracomm, most: int = MOST) -> None:
-        self._runtime, self._comm, self._most = runtime, comm, most
+    def __init__(self, arrays: DeviceArrays, comm: MPI.Intracomm, most: int = MOST) -> None:
+        self._runtime, self._comm, self._most = arrays.runtime, comm, most
 
     def order(self) -> None:
         """MPI knows nothing of streams: what it sends must be there before it is asked to send,
@@ -105,6 +108,9 @@ class Inlet:
     def done(self, message: int | None = None) -> bool:
         """See Lane."""
         return not any(message in (None, part.message) for part, _ in self._open)
+
+    def follow(self, message: int) -> None:
+        """See Inlet: it is there."""
 
     def received(self, message: int) -> int:
         """See Inlet."""

@@ -47,7 +47,7 @@ class Exchange:
         self._lanes: tuple[Lane, ...] = (*self._inlets.values(), *self._outlets.values())
 
     def start(self) -> None:
-        """Put all in flight.  It waits for what the device has still to write of what is sent."""
+        """Put all in flight.  It may wait for the device, but for no other rank."""
         self._end.host.running = self._me
         for copy, view in self._kept:
             self._end.arrays.copy(copy, view)
@@ -68,6 +68,7 @@ class Exchange:
             lambda: f"{receive.nbytes} bytes from {{}}",
             receive.source,
         )
+        inlet.follow(index)
         return self._results[index]
 
     def received(self, index: int) -> int:
@@ -96,8 +97,7 @@ class Exchange:
         self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
     ) -> None:
         def goes_on() -> bool:
-            for each in list(self._end.under_way):  # one that fails leaves it
-                each.progress()
+            self._end.progress()
             return done()
 
         try:

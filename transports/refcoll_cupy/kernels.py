@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from refcoll.transport import ArgumentError
-from refcoll_cupy.device_code import KERNEL, PRELUDE
+from refcoll_cupy.device_code import KERNEL, MERGE, PRELUDE
 
 OPTIONS = ("--fmad=false",)
 """For the device's compiler.  It keeps subnormals and divides exactly unless told otherwise."""
@@ -71,12 +71,16 @@ def require(dtype: np.dtype[Any]) -> None:
 def merge(op: str, dtype: str) -> str:
     """merge(left, right, out, n): out = left op right, where out may be either."""
     made = _TYPES[dtype]
-    body = (
-        f"{made.worked} a = {_loaded(made, 'left[i]')}, b = {_loaded(made, 'right[i]')}; "
-        f"out[i] = {_stored(made, _merged(op, dtype))};"
+
+    def one(left: str, right: str, out: str) -> str:
+        a, b = _loaded(made, left), _loaded(made, right)
+        return f"{made.worked} a = {a}, b = {b}; {out} = {_stored(made, _merged(op, dtype))};"
+
+    of_pack, single = (
+        one("l.part[j]", "r.part[j]", "l.part[j]"),
+        one("left[i]", "right[i]", "out[i]"),
     )
-    arguments = f"const {made.stored}* left, const {made.stored}* right, {made.stored}* out"
-    return _source("merge", arguments, body)
+    return PRELUDE + MERGE.format(type=made.stored, of_pack=of_pack, single=single)
 
 
 @lru_cache(maxsize=64)

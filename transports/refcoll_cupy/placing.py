@@ -17,11 +17,15 @@ def device_for(runtime: Runtime, rank: int, nodes: Sequence[Sequence[int]]) -> i
     return here.index(rank) % runtime.devices()
 
 
-def sharing(comm: MPI.Intracomm, identity: str) -> list[list[int]]:
-    """Which ranks have one device between them, as they really are: each rank asks its driver,
-    since what number 0 is depends on the process.  Collective over ``comm``."""
-    said = comm.allgather((MPI.Get_processor_name(), identity))
-    groups = [[r for r, each in enumerate(said) if each == one] for one in sorted(set(said))]
+def where(runtime: Runtime, device: int) -> tuple[str, str]:
+    """Which machine and which of its devices that is, as its driver names it: what number 0 is
+    depends on the process."""
+    return MPI.Get_processor_name(), runtime.identity(device)
+
+
+def sharing(places: Sequence[tuple[str, str]]) -> list[list[int]]:
+    """Which ranks have one device between them; ``places`` has where each is."""
+    groups = [[r for r, each in enumerate(places) if each == one] for one in sorted(set(places))]
     return sorted(group for group in groups if len(group) > 1)
 
 

@@ -30,15 +30,16 @@ class Event(Protocol):
     def synchronize(self) -> object:
         """Wait, on the host, until all that was queued before it is done."""
 
+    @property
+    def done(self) -> bool:
+        """Whether it is.  Who asks again and again lives to see it."""
+
 
 class Stream(Protocol):
     """A queue of work.  Within ``with stream:`` it is the thread's current one."""
 
     def synchronize(self) -> object:
         """Wait, on the host, until all that is queued is done."""
-
-    def record(self) -> Event:
-        """The moment of all that is queued so far."""
 
     def wait_event(self, event: Any) -> object:
         """What is queued from now on follows ``event``, which may be another stream's."""
@@ -77,6 +78,9 @@ class Runtime(Protocol):
     def current(self) -> Stream:
         """The thread's current stream."""
 
+    def record(self, stream: Stream) -> Event:
+        """The moment of all that is queued so far on ``stream``, of the current device."""
+
     # ---- arrays -------------------------------------------------------------------------
 
     def owns(self, value: object) -> bool:
@@ -96,9 +100,8 @@ class Runtime(Protocol):
     def device_of(self, array: Device) -> int:
         """On which device it lies."""
 
-    def from_ordered_pool(self, array: Device) -> bool:
-        """Whether its memory comes from a stream-ordered pool, which other processes cannot
-        reach."""
+    def reachable(self, array: Device) -> bool:
+        """Whether other processes can open its memory: not that of a stream-ordered pool."""
 
     def empty(self, nbytes: int) -> Device:
         """Uninitialised bytes on the current device, for the current stream."""
@@ -121,8 +124,8 @@ class Runtime(Protocol):
         """Raise ArgumentError unless there are kernels for ``dtype``."""
 
     def merging(self, name: str, dtype: np.dtype[Any]) -> Merge:
-        """The kernel of the built-in operator ``name``; a merge of values to the bit as the
-        host's is, NaNs' payloads aside."""
+        """The kernel of the built-in operator ``name``, ready to run; a merge of values to the
+        bit as the host's is, NaNs' payloads aside."""
 
     def finishing(self, name: str, dtype: np.dtype[Any]) -> Divide | None:
         """What the built-in operator does to the merge of all; None for most."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from weakref import WeakSet
+from dataclasses import dataclass
 
 from refcoll.transport import (
     ArgumentError,
@@ -47,26 +47,16 @@ def connect(
 ) -> CupyTransport:
     """This process's end of ``comm``.  Collective over it.
 
-    ``mode`` is "auto", "direct" or "staged" (see ``modes``), ``stream`` what the caller queues
-    on, by default what is current when he calls; ``runtime`` is CuPy's unless it is given.  The
-    rank's device becomes the thread's current one.
+    ``mode`` is "auto", "direct" or "staged" (see ``modes``).  Every call follows what ``stream``
+    holds; by default, what the stream holds that is current at that call: ``with stream:`` around
+    a call names one for it alone.  ``runtime`` is CuPy's unless it is given.  The rank's device
+    becomes the thread's current one.
     Raises ArgumentError on every rank where one of them has no device, or has an option wrong
     or ``unknown``; warns where ranks share a device.
     """
     host = connect_host(comm)
-    made, wrong = None, ""
-    try:
-        if unknown:
-            names = ", ".join(unknown)
-            raise ArgumentError(
-                f"{names} is no option: there are comm, mode, cuda_aware and stream"
-            )
-        made = _made(host, mode, cuda_aware, stream, runtime or _cupy())
-    except RefcollError as error:
-        wrong = str(error)
-    except Exception as error:  # CUDA's own, on one rank: the others must not wait for it
-        wrong = described(error)
-    heard = host.comm.allgather((wrong, made and made.mode.name))
+    made, said = _attempted(lambda: _made(host, mode, cuda_aware, stream, runtime, unknown))
+    heard = host.comm.allgather(said)
     try:
         _require_same(heard)
     except ArgumentError:
@@ -74,19 +64,45 @@ def connect(
         raise
     assert made is not None
     made.arrays.attach()
-    _warn_of_sharing(made)
+    made.sharing = placing.sharing([each.where for each in heard])
+    if made.sharing and made.rank == made.sharing[0][0]:
+        warnings.warn(placing.told(made.sharing), RuntimeWarning, stacklevel=3)
     return made
 
 
-def _cupy() -> Runtime:
-    from refcoll_cupy.devices import CupyRuntime
+@dataclass(frozen=True)
+class _Said:
+    """What a rank tells the others when it connects."""
 
-    return CupyRuntime()
+    wrong: str = ""
+    way: str = ""
+    where: tuple[str, str] = ("", "")
+
+
+def _attempted(make: Callable[[], CupyTransport]) -> tuple[CupyTransport | None, _Said]:
+    """A rank's end, and what it tells the others: also what goes wrong, or they would wait."""
+    try:
+        made = make()
+        where = placing.where(made.arrays.runtime, made.arrays.device)
+        return made, _Said(way=made.mode.name, where=where)
+    except RefcollError as error:
+        return None, _Said(wrong=str(error))
+    except Exception as error:  # CUDA's own
+        return None, _Said(wrong=described(error))
 
 
 def _made(
-    host: MPITransport, mode: str, cuda_aware: bool, stream: Stream | None, runtime: Runtime
+    host: MPITransport,
+    mode: str,
+    cuda_aware: bool,
+    stream: Stream | None,
+    runtime: Runtime | None,
+    unknown: Mapping[str, object],
 ) -> CupyTransport:
+    if unknown:
+        names = ", ".join(unknown)
+        raise ArgumentError(f"{names} is no option: there are comm, mode, cuda_aware and stream")
+    runtime = runtime or _cupy()
     found = modes.chosen(mode, cuda_aware, modes.answers(host.comm))
     device = placing.device_for(runtime, host.rank, host.nodes)
     accepting.require_stream(stream, device)
@@ -95,25 +111,24 @@ def _made(
     return CupyTransport(host, arrays, found)
 
 
-def _require_same(heard: Sequence[tuple[str, str | None]]) -> None:
-    wrong = {f"on rank {rank}": each for rank, (each, _) in enumerate(heard) if each}
+def _cupy() -> Runtime:
+    from refcoll_cupy.devices import CupyRuntime
+
+    return CupyRuntime()
+
+
+def _require_same(heard: Sequence[_Said]) -> None:
+    wrong = {f"on rank {rank}": each.wrong for rank, each in enumerate(heard) if each.wrong}
     if len(wrong) == len(heard) > 1 and len(set(wrong.values())) == 1:
-        wrong = {"on every rank": heard[0][0]}
+        wrong = {"on every rank": heard[0].wrong}
     if wrong:
         told = "; ".join(f"{where}: {each}" for where, each in wrong.items())
         raise ArgumentError(f"transport='cupy' {told}")
-    found = [name for _, name in heard]
-    if len(set(found)) > 1:
+    ways = [each.way for each in heard]
+    if len(set(ways)) > 1:
         raise ArgumentError(
-            f"transport='cupy' would go by ways {found}, by rank: give all ranks the same mode"
+            f"transport='cupy' would go by ways {ways}, by rank: give all ranks the same mode"
         )
-
-
-def _warn_of_sharing(made: CupyTransport) -> None:
-    arrays = made.arrays
-    made.sharing = placing.sharing(made.host.comm, arrays.runtime.identity(arrays.device))
-    if made.sharing and made.rank == made.sharing[0][0]:
-        warnings.warn(placing.told(made.sharing), RuntimeWarning, stacklevel=4)
 
 
 class CupyTransport(Transport):
@@ -127,13 +142,12 @@ class CupyTransport(Transport):
         self.host, self.arrays, self.mode = host, arrays, mode
         self.rank, self.size, self.nodes = host.rank, host.size, host.nodes
         self.threads = host.threads
-        self.under_way: WeakSet[exchange.Exchange] = WeakSet()
-        """Exchanges that have been started and not yet released."""
+        self.under_way: set[exchange.Exchange] = set()
+        """Exchanges that have been started and not yet released: they hold what MPI uses."""
         self.sharing: list[list[int]] = []
         """Ranks that have a device between them, in groups."""
         make = Direct if mode.name == "direct" else Staged
-        with arrays.runtime.on(arrays.device):
-            self.way: Way = make(arrays.runtime, host.comm)
+        self.way: Way = make(arrays, host.comm)
 
     @property
     def doing(self) -> Callable[[], str]:
@@ -161,7 +175,13 @@ class CupyTransport(Transport):
         return CupyTransport(host, self.arrays.again(), self.mode)
 
     def unclaimed(self, channel: int) -> int:
+        self.progress()
         return self.host.unclaimed(channel)
+
+    def progress(self) -> None:
+        """Of all that is under way."""
+        for each in list(self.under_way):  # one that fails leaves it
+            each.progress()
 
     def abort(self, reason: str, culprit: int | None = None) -> None:
         self.host.abort(reason, culprit)

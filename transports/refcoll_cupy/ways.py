@@ -48,6 +48,9 @@ class Lane(Protocol):
 class Inlet(Lane, Protocol):
     """One of parts that are received."""
 
+    def follow(self, message: int) -> None:
+        """What is queued from now on follows the arrival of a message that is done."""
+
     def received(self, message: int) -> int:
         """Bytes that a message brought, as MPI counts them."""
 

@@ -20,7 +20,8 @@ from refcoll.transport import (
     named,
 )
 from refcoll.transport import culprit as blame
-from refcoll_mpi.control import ENDED, Control, Failure, Wait, controls
+from refcoll_mpi.control import Control, controls
+from refcoll_mpi.telling import ENDED, Failure, Wait
 
 if TYPE_CHECKING:
     from refcoll_mpi.transport import MPITransport

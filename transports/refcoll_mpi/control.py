@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -28,39 +28,9 @@ from mpi4py import MPI
 from refcoll.transport import Known, Standing, silent
 from refcoll_mpi import processes
 from refcoll_mpi.processes import Process
+from refcoll_mpi.telling import ENDED, Failure, Wait, Word, cut, heard, told
 
 _TAG = 1
-_LONGEST = 1000
-"""Characters."""
-ENDED = "has come to the end of its program"
-Word = dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Wait:
-    """What this process waits for in one communicator; ``peer`` is a rank of that one, and
-    ``root`` the same as a rank of the Control."""
-
-    doing: Callable[[], str]
-    peer: int
-    awaited: Callable[[], str]
-    root: int
-
-    def standing(self) -> Standing:
-        """It as others of that communicator are told."""
-        return Standing(self.doing(), (self.peer,), self.awaited())
-
-    def elsewhere(self) -> Standing:
-        """It as those of another one are told."""
-        return Standing(self.doing(), (self.root,), self.awaited(), elsewhere=True)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a communicator has failed, and at which rank of the Control's, if that is known."""
-
-    reason: str
-    culprit: int | None
 
 
 class Control:
@@ -113,7 +83,7 @@ class Control:
     def fail(self, context: int | None, failure: Failure, ranks: Iterable[int]) -> None:
         """Tell ``ranks`` that a communicator has failed, or, if ``context`` is None, all."""
         self.failures.setdefault(context, failure)
-        word = {"failed": context, "reason": _cut(failure.reason), "culprit": failure.culprit}
+        word = {"failed": context, "reason": cut(failure.reason), "culprit": failure.culprit}
         self._tell(word, ranks)
 
     def failure(self, contexts: Sequence[int]) -> tuple[Failure, int | None] | None:
@@ -175,8 +145,8 @@ class Control:
         elif "ask" in word:
             self._tell({"answer": word["ask"], **self._here(word["ask"])}, [source])
         else:
-            told = word["where"]
-            answer = told if isinstance(told, str) else _standing(told)
+            where = word["where"]
+            answer = where if isinstance(where, str) else heard(where)
             self._answers.setdefault(word["answer"], {})[source] = answer
             if answer == ENDED:
                 self.ended.setdefault(source, time.monotonic())
@@ -186,30 +156,15 @@ class Control:
         if self.leaving:
             return {"where": ENDED}
         if (here := self.waits.get(context)) is not None:
-            return {"where": _said(here.standing())}
+            return {"where": told(here.standing())}
         elsewhere = [wait.elsewhere() for wait in list(self.waits.values())]
         if elsewhere:
-            return {"where": _said(elsewhere[0])}
+            return {"where": told(elsewhere[0])}
         for other in controls():
             for wait in list(other.waits.values()):
-                doing = _cut(wait.doing())
+                doing = cut(wait.doing())
                 return {"where": f"waits for another rank, in {doing} of another communicator"}
         return {"where": "is about to go on"}
-
-
-def _said(standing: Standing) -> list[Any]:
-    cut = replace(standing, doing=_cut(standing.doing), awaited=_cut(standing.awaited))
-    return list(astuple(cut))
-
-
-def _cut(text: str) -> str:
-    """So short that MPI sends it without the receiver's help, even if it is escaped."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
-
-
-def _standing(told: Sequence[Any]) -> Standing:
-    doing, awaits, awaited, elsewhere = told
-    return Standing(doing, tuple(awaits), awaited, elsewhere)
 
 
 def finished(request: MPI.Request) -> bool:

@@ -21,7 +21,8 @@ from mpi4py import MPI
 
 from refcoll.transport import PeerFailedError, RefcollError, described
 from refcoll.transport import __file__ as contract
-from refcoll_mpi.control import Failure, controls, finished
+from refcoll_mpi.control import controls, finished
+from refcoll_mpi.telling import Failure
 
 _OURS = tuple(f"{os.path.dirname(os.path.abspath(file))}{os.sep}" for file in (contract, __file__))
 """Where refcoll's own files are."""

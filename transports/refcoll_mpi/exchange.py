@@ -10,8 +10,9 @@ from refcoll.transport import Bytes, Incoming, Lent, Outgoing, TransportError
 from refcoll_mpi import ending, heap
 from refcoll_mpi.lanes import SIZE, key, octets
 from refcoll_mpi.messages import Irecv, Isend
-from refcoll_mpi.receiving import Inlet, Take
+from refcoll_mpi.receiving import Inlet
 from refcoll_mpi.sending import Outlet, Post
+from refcoll_mpi.taking import Take
 
 if TYPE_CHECKING:
     from refcoll_mpi.transport import MPITransport

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from refcoll_mpi.control import Wait
+from refcoll_mpi.telling import Wait
 
 if TYPE_CHECKING:
     from refcoll_mpi.transport import MPITransport

@@ -5,5 +5,6 @@ leftovers.py      memory                     movements.py      where values come
 forms.py          bytes, signs, parts        meanings.py       what merging did
 losses.py         digits that are lost       rounding.py       too little precision
 offsets.py        a little too much          contributors.py   who is missing, who is twice
+passing.py        what inputs have become    specials.py       zeros, NaN, infinities
 views.py          strides and addresses      places.py         which elements, which chunk
 """

@@ -15,7 +15,7 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.testing.values import dtype_named
-from refcoll.words import ranked
+from refcoll.words import listed, ranked
 
 MOST = 64
 """More often than that nobody is merged: then these are no counts."""
@@ -82,12 +82,13 @@ def _nobodys(e: Evidence, rank: int, times: Array) -> str | None:
     places = e.wrong.get(rank)
     if places is None or e.call.op not in ("sum", "avg") or not times[places].all():
         return None
-    if len({*times[places].tolist()}) > 1 or abs(int(times[places[0]])) > MOST:
+    values = list(dict.fromkeys(times[places].tolist()))
+    if max(map(abs, values)) > MOST:
         return None
-    value = int(times[places[0]])
-    if (e.got(rank)[places] == value).all():
-        return f"{e.where(places)}: {value} whatever the inputs are"
-    return f"{e.where(places)}: {value} where all inputs are 0: something is added"
+    if len(values) == 1 and (e.got(rank)[places] == values[0]).all():
+        return f"{e.where(places)}: {values[0]} whatever the inputs are"
+    shown = listed([str(each) for each in values], 4)
+    return f"{e.where(places)}: {shown} where all inputs are 0: something is added"
 
 
 def _said(e: Evidence, rank: int, times: Array) -> str | None:

@@ -16,15 +16,17 @@ import numpy as np
 from refcoll.operators import Array
 from refcoll.oracle.diagnosing.contributors import contributed
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.diagnosing.forms import FORMS, not_a_bool
+from refcoll.oracle.diagnosing.forms import FORMS, flipped_bit, not_a_bool
 from refcoll.oracle.diagnosing.integers import INTEGERS, low_bits_right
 from refcoll.oracle.diagnosing.leftovers import LEFTOVERS, stale_inputs
 from refcoll.oracle.diagnosing.losses import LOSSES
-from refcoll.oracle.diagnosing.meanings import MEANINGS, infinities, nan_rules, signedness
+from refcoll.oracle.diagnosing.meanings import MEANINGS, signedness
 from refcoll.oracle.diagnosing.movements import MOVEMENTS, elsewhere
 from refcoll.oracle.diagnosing.offsets import OFFSETS
+from refcoll.oracle.diagnosing.passing import changed_on_the_way
 from refcoll.oracle.diagnosing.rounding import ROUNDINGS
 from refcoll.oracle.diagnosing.sparse import small_left_out
+from refcoll.oracle.diagnosing.specials import infinities, nan_rules, zeros_left_out
 from refcoll.oracle.diagnosing.views import VIEWS
 from refcoll.oracle.guarded import poisoned
 from refcoll.words import ranked
@@ -34,8 +36,8 @@ __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 Hypothesis = Callable[[Evidence, int], str | None]
 
 MERGED: Sequence[Hypothesis] = (
-    not_a_bool, nan_rules, infinities, signedness, *VIEWS, *LEFTOVERS, *MOVEMENTS, *LOSSES,
-    *INTEGERS, *MEANINGS, *FORMS,
+    not_a_bool, nan_rules, zeros_left_out, infinities, signedness, *VIEWS, *LEFTOVERS, *MOVEMENTS,
+    flipped_bit, *LOSSES, *INTEGERS, *MEANINGS, *FORMS,
 )  # fmt: skip
 MOVED: Sequence[Hypothesis] = (*VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
 AT_LAST: Sequence[Hypothesis] = (
@@ -62,9 +64,12 @@ def _said(evidence: Evidence) -> dict[int, str]:
     rest = evidence.without({rank: places for rank, (_, places) in apart.items()})
     merges = evidence.call.op is not None
     said = {r: _explained(rest, r, MERGED if merges else MOVED) for r in rest.wrong}
-    if merges and None in said.values():
-        asked = contributed(rest)  # on all ranks, whichever of them it is needed for
-        said = {r: each or asked.get(r) or _explained(rest, r, AT_LAST) for r, each in said.items()}
+    for ask in (contributed, changed_on_the_way) if merges else ():
+        if None in said.values():
+            asked = ask(rest)  # on all ranks, whichever of them it is needed for
+            said = {r: each or asked.get(r) for r, each in said.items()}
+    if merges:
+        said = {r: each or _explained(rest, r, AT_LAST) for r, each in said.items()}
     words = {r: each or _plain(rest, r) for r, each in said.items()}
     return {
         rank: "; ".join(each for each in (first, words.get(rank)) if each)

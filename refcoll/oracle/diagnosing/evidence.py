@@ -32,6 +32,8 @@ class Evidence:
     """Results of the same call on other inputs; None where it raises.  Collective."""
     earlier: list[Array] | None = None
     """Inputs of the call before, if there was one."""
+    previous: str = "the previous call"
+    """Which one that is."""
 
     @property
     def size(self) -> int:
@@ -91,6 +93,15 @@ class Evidence:
         one, two = got[places], other[places].astype(got.dtype)
         with np.errstate(invalid="ignore"):
             return bool(np.all((one == two) | ((one != one) & (two != two))))
+
+    def explains(self, rank: int, other: Array) -> bool:
+        """Whether ``other`` is what the rank has wherever that is wrong, and not another value
+        in most elements between, which are right."""
+        places, right = self.wrong[rank], self.right(rank)
+        between = right[(right > places[0]) & (right < places[-1])]
+        return self.equal(rank, other, everywhere=self.few(rank)) and bool(
+            len(between) == 0 or (other[between] == self.got(rank)[between]).mean() > 0.5
+        )
 
     def where(self, places: Sequence[int] | Array) -> str:
         """The elements in words, with the chunk that they are, if they are one."""

@@ -11,12 +11,47 @@ from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.merging import is_nan
 
 
-def byte_order(e: Evidence, rank: int) -> str | None:
-    """Every element with its bytes the other way round."""
-    wanted = e.wanted(rank)
-    if wanted.dtype.itemsize == 1 or not _same_bits(e, rank, wanted.byteswap()):
+def flipped_bit(e: Evidence, rank: int) -> str | None:
+    """The same bit is another one in all wrong elements, set here and cleared there.
+
+    That of a float's sign is its own matter, and one that is always set is an offset.
+    """
+    places, got = e.wrong[rank], e.got(rank)
+    if e.probe in ("rough", "special") or kind(got.dtype) not in "if" or len(places) < _FEWEST:
         return None
-    return f"{e.where(e.wrong[rank])}: right, but with the bytes in reverse order"
+    if str(e.call.op).startswith(("avg", "logical")):  # rounded, or of one bit
+        return None
+    one, other = (
+        np.ascontiguousarray(x[places]).view(f"u{got.dtype.itemsize}")
+        for x in (got, e.wanted(rank))
+    )
+    mask = int(one[0] ^ other[0])
+    bit, sign = mask.bit_length() - 1, 8 * got.dtype.itemsize - 1
+    if mask.bit_count() != 1 or ((one ^ other) != mask).any() or len({*(one & mask)}) == 1:
+        return None
+    if kind(got.dtype) == "f" and bit == sign:
+        return None
+    return f"{e.where(places)}: right, but with bit {bit} flipped"
+
+
+_FEWEST = 4
+"""Elements: by chance one bit tells two numbers apart now and then."""
+
+
+def byte_order(e: Evidence, rank: int) -> str | None:
+    """Every element with its bytes, or its two halves, the other way round."""
+    wanted = e.wanted(rank)
+    half = wanted.dtype.itemsize // 2
+    if half == 0:
+        return None
+    if _same_bits(e, rank, wanted.byteswap()):
+        return f"{e.where(e.wrong[rank])}: right, but with the bytes in reverse order"
+    if kind(wanted.dtype) == "c" or half == 1:  # parts; the same as bytes
+        return None
+    halves = np.ascontiguousarray(wanted).view(f"u{half}").reshape(-1, 2)[:, ::-1]
+    if not _same_bits(e, rank, np.ascontiguousarray(halves).ravel().view(wanted.dtype)):
+        return None
+    return f"{e.where(e.wrong[rank])}: right, but with the upper and lower {8 * half} bits swapped"
 
 
 def swapped_parts(e: Evidence, rank: int) -> str | None:
@@ -74,5 +109,5 @@ def _same_bits(e: Evidence, rank: int, other: Array) -> bool:
 
 
 FORMS: Sequence[Callable[[Evidence, int], str | None]] = (
-    byte_order, swapped_parts, other_bits, not_a_bool,
+    byte_order, swapped_parts, other_bits, not_a_bool, flipped_bit,
 )  # fmt: skip

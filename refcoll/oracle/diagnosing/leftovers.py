@@ -72,7 +72,7 @@ def stale(e: Evidence, rank: int) -> str | None:
     """The result of the call before."""
     if e.before is None or not e.equal(rank, e.before[rank]):
         return None
-    return f"{e.where(e.wrong[rank])}: what the previous call gave, so stale memory was read"
+    return f"{e.where(e.wrong[rank])}: what {e.previous} gave, so stale memory was read"
 
 
 def stale_inputs(e: Evidence, rank: int) -> str | None:
@@ -90,8 +90,13 @@ def stale_inputs(e: Evidence, rank: int) -> str | None:
         if e.equal(rank, merged(str(e.call.op), mixed)):
             said = "inputs of {} are those" if len(old) > 1 else "input of {} is that"
             who = said.format(ranked(old))
-            return f"{e.where(e.wrong[rank])}: the {who} of the previous call"
+            return f"{e.where(e.wrong[rank])}: the {who} of {e.previous}"
     return None
+
+
+def surely_stale_inputs(e: Evidence, rank: int) -> str | None:
+    """The same, where that is no chance; asked before ranks are looked for that are missing."""
+    return None if e.few(rank) and e.call.op != "sum" else stale_inputs(e, rank)
 
 
 def onto_poison(e: Evidence, rank: int) -> str | None:
@@ -122,5 +127,5 @@ def nccl_place(e: Evidence, rank: int) -> str | None:
 
 
 LEFTOVERS: Sequence[Callable[[Evidence, int], str | None]] = (
-    only_own, unwritten, zeros, stale, nccl_place, onto_poison,
+    only_own, unwritten, zeros, stale, nccl_place, onto_poison, surely_stale_inputs,
 )  # fmt: skip

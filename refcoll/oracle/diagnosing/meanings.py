@@ -9,10 +9,8 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.bounds import roundings
 from refcoll.oracle.diagnosing.evidence import Evidence
-from refcoll.oracle.floats import real_parts
-from refcoll.oracle.merging import ignoring_nan, is_nan, merged
+from refcoll.oracle.merging import merged
 from refcoll.testing.values import MERGES
-from refcoll.words import ranked
 
 
 def scaled(e: Evidence, rank: int) -> str | None:
@@ -21,7 +19,7 @@ def scaled(e: Evidence, rank: int) -> str | None:
         return None  # factors of what is not finite, or wraps, say nothing
     places = e.wrong[rank]
     ratio = _ratio(*(x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank))))
-    if ratio is None or _is_rounding(ratio - 1, e.got(rank)):
+    if ratio is None or abs(ratio - 1) < _NO_FACTOR or _is_rounding(ratio - 1, e.got(rank)):
         return None
     factors = _factors(e.call.op, len(e.parts(rank)), e.call.count)
     fits = [said for factor, said in factors if abs(ratio - factor) <= 0.002 * abs(factor)]
@@ -30,6 +28,10 @@ def scaled(e: Evidence, rank: int) -> str | None:
     if len(places) < 3:
         return None
     return f"{e.where(places)}: {ratio:.6g} times what is right: multiplied once too often"
+
+
+_NO_FACTOR = 1e-5
+"""So close to 1 nothing is multiplied by."""
 
 
 def _is_rounding(off: float, got: Array) -> bool:
@@ -74,7 +76,7 @@ def other_operator(e: Evidence, rank: int) -> str | None:
             continue
         with np.errstate(all="ignore"):
             other = merged(op, parts).astype(parts.dtype)
-        if e.equal(rank, other, everywhere=e.few(rank)):
+        if e.explains(rank, other):
             return f"{e.where(e.wrong[rank])}: the {_NAMES.get(op, op)}, not the {e.call.op}"
     return None
 
@@ -98,7 +100,7 @@ def signedness(e: Evidence, rank: int) -> str | None:
         return None
     taken = np.dtype(("i" if parts.dtype.kind == "u" else "u") + str(parts.dtype.itemsize))
     other = MERGES[e.call.op](parts.view(taken)).view(parts.dtype)
-    if not e.equal(rank, other):
+    if not e.explains(rank, other):
         return None
     return f"{e.where(e.wrong[rank])}: {parts.dtype} compared as {taken}"
 
@@ -115,57 +117,19 @@ def saturated(e: Evidence, rank: int) -> str | None:
     return None
 
 
-def nan_rules(e: Evidence, rank: int) -> str | None:
-    """NaN lost, made up, or treated now this way and now that."""
-    if e.probe != "special":
+def clamped(e: Evidence, rank: int) -> str | None:
+    """All that is beyond some number is that number, and nothing else is wrong."""
+    places, right = e.wrong[rank], e.right(rank)
+    if kind(e.got(rank).dtype) not in "if" or e.probe == "special":
         return None
-    parts, places = e.parts(rank), e.wrong[rank]
-    nan = (parts != parts)[:, places]
-    if not nan.any(axis=0).all():
+    got, wanted = (x.astype(np.float64) for x in (e.got(rank), e.wanted(rank)))
+    most = float(np.abs(got[places]).max())
+    if len(np.unique(wanted[places])) < 3 or not 0 < most < np.inf:
         return None
-    holders = sorted({int(each) for each in np.argmax(nan, axis=0)})
-    named = f"a NaN on {ranked(holders)}"
-    said, op = e.where(places), str(e.call.op)
-    if op not in ("min", "max"):
-        return f"{said}: {named} is lost"
-    return f"{said}: {op.upper()} depends on the order of operands: {_nan_by_rank(e, rank)}"
-
-
-def _nan_by_rank(e: Evidence, rank: int) -> str:
-    """What became of each rank's NaN, in all elements that have just that one.
-
-    ``a < b ? a : b`` gives b where either is NaN: the NaN or, worse, what comes after it alone.
-    """
-    parts, got = e.parts(rank), e.got(rank)
-    nan, lost = parts != parts, ignoring_nan(str(e.call.op), parts)
-    fates: dict[str, list[int]] = {}
-    for holder in range(len(parts)):
-        alone = nan[holder] & (nan.sum(axis=0) == 1)
-        ignored, through = (got == lost)[alone], (got != got)[alone]
-        other = ~(through | ignored)
-        said = [
-            name for name, of in zip(_FATES, (through, ignored, other), strict=True) if of.any()
-        ]
-        if said:
-            fates.setdefault(" or ".join(said), []).append(holder)
-    return "; ".join(f"a NaN on {ranked(ranks)} {fate}" for fate, ranks in fates.items())
-
-
-_FATES = ("comes through", "is ignored", "hides other ranks' values")
-
-
-def infinities(e: Evidence, rank: int) -> str | None:
-    """Infinities, and NaNs that come from them, that became something else."""
-    wanted, got = (real_parts(x[e.wrong[rank]]) for x in (e.wanted(rank), e.got(rank)))
-    if kind(wanted.dtype) != "f":
+    cut = (got[places] == np.sign(wanted[places]) * most) & (np.abs(wanted[places]) > most)
+    if not cut.all() or (np.abs(got[right]) > most).any():
         return None
-    differ = (got != wanted) & ~(is_nan(got) & is_nan(wanted))
-    wanted, got = wanted[differ], got[differ]
-    if np.isfinite(wanted.astype(np.float64)).any():
-        return None
-    shown = sorted({repr(float(each)) for each in got})
-    what = "infinite" if np.isinf(wanted.astype(np.float64)).any() else "infinity minus infinity"
-    return f"{e.where(e.wrong[rank])}: {what}, but came out as {', '.join(shown[:3])}"
+    return f"{e.where(places)}: clamped to {-most:g} to {most:g}"
 
 
 def part_by_part(e: Evidence, rank: int) -> str | None:
@@ -193,5 +157,5 @@ def magnitudes(e: Evidence, rank: int) -> str | None:
 
 
 MEANINGS: Sequence[Callable[[Evidence, int], str | None]] = (
-    saturated, scaled, magnitudes, other_operator, part_by_part,
+    saturated, clamped, scaled, magnitudes, other_operator, part_by_part,
 )  # fmt: skip

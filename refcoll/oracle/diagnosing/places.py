@@ -32,7 +32,20 @@ def where(places: Sequence[int] | Array, total: int, size: int, gathered: bool =
         return f"all {total} elements" if total > 1 else "the one element"
     said = f"element{'s' if len(listed) > 1 else ''} {_spans(listed)}"
     chunk = _blocks(listed, total, size) if gathered else _chunk(listed, total, size)
-    return f"{said} ({chunk})" if chunk else said
+    said_so = chunk or _every(listed)
+    return f"{said} ({said_so})" if said_so else said
+
+
+def _every(places: Array) -> str | None:
+    """As in "every 16th", of three elements and more."""
+    apart = {int(each) for each in np.diff(places)}
+    if len(places) < 3 or len(apart) > 1 or apart == {1}:
+        return None
+    by = apart.pop()
+    return f"every {by}{_TH.get(by % 10, 'th') if by % 100 not in (11, 12, 13) else 'th'}"
+
+
+_TH = {1: "st", 2: "nd", 3: "rd"}
 
 
 def _spans(places: Array, most: int = 4) -> str:

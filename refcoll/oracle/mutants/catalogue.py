@@ -19,6 +19,7 @@ from refcoll.oracle.mutants import (
     nans,
     operations,
     partition,
+    passing,
     precision,
     rounding,
     thresholds,
@@ -28,8 +29,8 @@ from refcoll.oracle.mutants import (
 from refcoll.oracle.mutants.mutant import Mutant
 
 _CLASSES = (
-    partition, mapping, contributions, aliasing, guards, widths, thresholds, averages, operations,
-    nans, precision, complexes, rounding, layout, views, memory, late, bits, ending,
+    partition, mapping, contributions, passing, aliasing, guards, widths, thresholds, averages,
+    operations, nans, precision, complexes, rounding, layout, views, memory, late, bits, ending,
 )  # fmt: skip
 
 MUTANTS: Sequence[Mutant] = tuple(mutant for each in _CLASSES for mutant in each.MUTANTS)

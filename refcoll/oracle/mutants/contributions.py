@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from refcoll.operators import Array
 from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
@@ -169,8 +171,19 @@ class LocalGroupOnly(Faulty):
         self.store(work, out)
 
 
+class ZerosSkipped(Faulty):
+    """An operand of 0 is not merged, whatever the operator."""
+
+    shows_at, says = ShowsAt("all_reduce", operators=("min", "max")), "zeros are left out"
+
+    def merge(self, op: str, left: Array, right: Array) -> None:
+        one, other = left.copy(), right.copy()
+        super().merge(op, left, right)
+        left[:] = np.where(other == 0, one, np.where(one == 0, other, left))
+
+
 MUTANTS = mutants(
     "contribution", RingStopsEarly, OwnTwice, SamePartnerTwice, CopiesInSecondSegment,
     VectorRemainder, RetriedMessage, RootForgetsItself, OneChunkDoubled, OneElementLost,
-    StragglerDropped, ScanAddsTwice, LocalGroupOnly,
+    StragglerDropped, ScanAddsTwice, LocalGroupOnly, ZerosSkipped,
 )  # fmt: skip

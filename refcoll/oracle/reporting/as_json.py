@@ -38,8 +38,14 @@ def _group(report: Report, group: Group) -> dict[str, Any]:
         "call": str(simplest.call),
         "more": len(group.calls) - 1,
         "besides": sorted(group.besides),
+        "after": _after(report, simplest),
         "reproducer": report.reproducer(simplest),
     }
+
+
+def _after(report: Report, finding: Finding) -> list[str] | None:
+    needs = report.needs.get(finding, ())
+    return None if needs is None else [str(each) for each in needs]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

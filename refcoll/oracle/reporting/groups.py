@@ -85,14 +85,14 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
     for each in listed:
         first = coded.get((each.call, each.verdict), each)
         if first.probe == each.probe:
-            found.setdefault(_gist(each), []).append(each)
+            found.setdefault(gist(each), []).append(each)
         else:
-            besides.setdefault(_gist(first), set()).add(each.probe)
-    groups = [Group(each, frozenset(besides.get(gist, ()))) for gist, each in found.items()]
+            besides.setdefault(gist(first), set()).add(each.probe)
+    groups = [Group(each, frozenset(besides.get(said, ()))) for said, each in found.items()]
     return sorted(groups, key=lambda group: (not group.hangs, -len(group.calls)))
 
 
-def _gist(finding: Finding) -> str:
+def gist(finding: Finding) -> str:
     """The finding without its numbers: which ranks, which elements, which values."""
     if _BY_ORDER in finding.diagnosis:
         return f"{finding.verdict} {_BY_ORDER}"  # of each rank's operands, differently on each
@@ -103,9 +103,10 @@ def _gist(finding: Finding) -> str:
 
 _BY_ORDER = "depends on the order of operands"
 _ALIKE = (
+    (r"(the previous call) of this length", r"\1"),
     (r"(but for its deadline): .*", r"\1"),
     (r"\b(u?)(int|float|complex)\d+\b", r"\1\2"),
-    (r" \(chunks? [^)]*\)|np\.\w+\([^)]*\)+", ""),
+    (r" \((chunks?|every) [^)]*\)|np\.\w+\([^)]*\)+", ""),
     (r"(?<![a-z])-?\d[\d.e+-]*", "#"),
     (r"#(, (#|\.\.\.))+", "#"),
     (r"\b(element|rank|chunk|block)s\b", r"\1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from refcoll.oracle.hanging import places
@@ -12,7 +13,7 @@ from refcoll.oracle.reporting.summary import counts_tried, not_supported, verdic
 
 def as_markdown(report: Report) -> str:
     """Verdict, command line, environment, counts, and what was found, with how to see it again."""
-    return "\n".join([f"**{report.verdict}**", "", *_sections(report)]) + "\n"
+    return "\n".join([f"**{_plain(report.verdict)}**", "", *_sections(report)]) + "\n"
 
 
 def _sections(report: Report) -> Iterator[str]:
@@ -38,12 +39,19 @@ def _sections(report: Report) -> Iterator[str]:
 def _finding(report: Report, group: Group, title: str) -> Iterator[str]:
     simplest = group.simplest
     yield from (title, "", f"`{simplest.call}`, {simplest.probe} inputs:", "")
-    yield from (f"> {simplest.diagnosis}", "")
+    yield from (f"> {_plain(simplest.diagnosis)}", "")
     if simplest.standing:
         yield from _code("text", *places(simplest.standing))
     if group.others():
         yield from (f"({group.others()})", "")
+    if (needed := report.needed(simplest)) is not None:
+        yield from (f"{needed[0].upper()}{needed[1:]}", "")
     yield from _code("sh", report.reproducer(simplest))
+
+
+def _plain(text: str) -> str:
+    """Words of an error's own, such as "<Mine object>" or "__init__", are no markup."""
+    return re.sub(r"([\\`*<]|(?<![a-z0-9])_)", r"\\\1", text)
 
 
 def _code(language: str, *lines: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from refcoll.oracle.calls import Call
 from refcoll.oracle.monitoring import Traffic
 from refcoll.oracle.reporting.groups import Group, grouped
 from refcoll.oracle.reporting.setting import Setting
@@ -27,6 +28,9 @@ class Report:
     """What the library's own counters say of one all_reduce."""
     asked: int | None = None
     """How many calls were to be judged, where that is known."""
+    needs: dict[Finding, tuple[Call, ...] | None] = field(default_factory=dict)
+    """Of findings that were tried again: the calls after which they show; () where they show
+    alone, None where no one call before is enough."""
 
     def unexpected(self, judgement: Judgement) -> list[Finding]:
         """What is wrong and not declared."""
@@ -100,11 +104,25 @@ class Report:
             if (self.xfails.reason(each) is not None) == declared
         )
 
+    def number(self, finding: Finding) -> int:
+        """Of the call in which it was found, counted from 1."""
+        return next(n for n, each in enumerate(self.judgements, 1) if finding in each.findings)
+
+    def needed(self, finding: Finding) -> str | None:
+        """What must come before, in words; None where that is nothing, as far as is known."""
+        needs = self.needs.get(finding, ())
+        if needs is None:
+            return "not alone, nor after one other call; all calls up to it:"
+        return f"not alone; after {', '.join(map(str, needs))}:" if needs else None
+
     def reproducer(self, finding: Finding) -> str:
         """A command line that shows it."""
-        call = finding.call
+        call, needs = finding.call, self.needs.get(finding, ())
+        if needs is None:
+            return self.setting.command_cut(self.number(finding))
+        after = [word for each in needs for word in ("--after", str(each))]
         op = ["--op", call.op] if call.op else []
         return self.setting.command(
             "-c", call.collective, "--dtype", call.dtype, *op, "--count", str(call.count),
-            "--seed", str(finding.seed),
+            "--seed", str(finding.seed), *after,
         )  # fmt: skip

@@ -46,6 +46,17 @@ class Setting:
         """The command line that this comes from; options of mpirun's own are not known."""
         return self._line(self.typed)
 
+    def command_cut(self, first: int) -> str:
+        """The command line that this comes from, for so many of its calls; it writes no files."""
+        words, kept = iter(self.typed), list[str]()
+        for word in words:
+            name, is_value, _ = word.partition("=")
+            if name not in ("--json", "--markdown", "--first"):
+                kept.append(word)
+            elif not is_value:
+                next(words, None)
+        return self._line([*kept, "--first", str(first)])
+
     def _line(self, words: Sequence[str]) -> str:
         chosen = (
             f"{key}={shlex.quote(value)}"

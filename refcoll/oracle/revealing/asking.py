@@ -20,7 +20,7 @@ from refcoll.oracle.calls import Call
 from refcoll.oracle.guarded import Guarded
 from refcoll.oracle.implementation import Factory, Implementation, called, named, unsupported
 from refcoll.spawning import spawn
-from refcoll.testing.inprocess import World
+from refcoll.testing.inprocess import InProcess, World
 from refcoll.testing.values import dtype_named
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ def asked_in_process(
     world = World(size)  # the implementation's own
 
     def on_rank(comm: Communicator) -> T | None:
-        implementation = make(Communicator(world.transport(comm.rank), timeout))
+        implementation = make(Communicator(InProcess(world, comm.rank), timeout))
         return asked(comm, implementation, function)
 
     found = spawn(size, on_rank, timeout=THINKING)[0]

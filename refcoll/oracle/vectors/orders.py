@@ -66,8 +66,15 @@ def in_known_orders(case: Case) -> Iterator[InOrder]:
         made = program(call.collective, name, case.size)
         results = simulate(made, [np.asarray(x) for x in case.inputs])
         for order in orders(call.collective, case.size):
-            if order.name == name:
-                yield InOrder(name, order.ranks, _part(case, results, order.ranks[0]))
+            for ranks in _alike_in_values(case, order) if order.name == name else ():
+                yield InOrder(name, ranks, _part(case, results, ranks[0]))
+
+
+def _alike_in_values(case: Case, order: Order) -> Sequence[Sequence[int]]:
+    """Ranks that get the same elements; of a reduce_scatter each has a block of its own, though
+    it be added in the same order."""
+    alone = case.call.collective == "reduce_scatter"
+    return [[rank] for rank in order.ranks] if alone else [order.ranks]
 
 
 def _part(case: Case, results: Sequence[Array], rank: int) -> Array:

@@ -60,11 +60,19 @@ class Busy(LateRuntime):
         raise RuntimeError("cudaErrorDevicesUnavailable")
 
 
+class Nameless(LateRuntime):
+    """Whose driver does not say which device that is."""
+
+    def identity(self, device):
+        raise RuntimeError("cudaErrorUnknown")
+
+
 def drivers():
     """What a driver raises on one rank is told to all: nobody waits for that rank."""
     rank = refcoll_cupy.connect(mode="staged", runtime=LateRuntime(8)).rank
-    said = refused(mode="staged", runtime=Busy(8) if rank else LateRuntime(8))
-    assert "on rank 1: RuntimeError: cudaErrorDevicesUnavailable" in said, said
+    for kind, error in ((Busy, "cudaErrorDevicesUnavailable"), (Nameless, "cudaErrorUnknown")):
+        said = refused(mode="staged", runtime=kind(8) if rank else LateRuntime(8))
+        assert f"on rank 1: RuntimeError: {error}" in said, said
 
 
 def auto():
@@ -88,7 +96,7 @@ def algorithms():
     for mode in ("staged", "direct"):
         transport, runtime = end(mode)
         if mode == "staged":  # parts so short that there are several
-            transport.way = Staged(runtime, transport.host.comm, 8192)
+            transport.way = Staged(transport.arrays, transport.host.comm, 8192)
         ring = cases(transport.size, "all_reduce", "ring")
         chosen = [case for case in ring if case.op == "sum"]
         if mode == "staged":
@@ -139,6 +147,23 @@ def lifetimes():
         del exchange
         gc.collect()
         assert memory() is None
+        unheld(transport, np.full(70_000, transport.rank, np.uint8))
+
+
+def unheld(transport, kept):
+    """Also where the caller lets go of the exchange before it is over."""
+    other, memory = 1 - transport.rank, weakref.ref(kept)
+    sent = transport.prepare([Outgoing(LateArray(kept), other)], [], 2)
+    exchange = transport.prepare([], [Incoming(kept.nbytes, other)], 2)
+    sent.start()
+    sent = weakref.ref(sent)
+    del kept
+    gc.collect()
+    assert memory() is not None
+    exchange.start()
+    assert (transport.arrays.to_host(exchange.wait(0, 30)) == other).all()
+    exchange.release(30)
+    sent().release(30)
 
 
 def ordinary_use():

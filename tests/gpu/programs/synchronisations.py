@@ -1,133 +1,81 @@
-"""Each synchronisation of the two ways over MPI, left out in turn: then something is wrong.
+"""Each synchronisation of the two ways over MPI, left out in turn: then something is wrong."""
 
-One operation a case, on two ranks: rank 0 sends and rank 1 receives.  With a send and a
-receive on one rank, the synchronisation for the one would hide that for the other missing.
-"""
+from operations import (
+    copies_overlap,
+    kept_is_what_it_was,
+    pinned_memory_is_used_again,
+    replaced,
+    runtime,
+    sent_is_what_was_queued,
+    transport,
+    what_lay_where_it_lands_was_read,
+)
 
-from contextlib import contextmanager
-
-import numpy as np
-
-from late_stream import LateRuntime
-from refcoll.transport import Incoming, Outgoing
+from late_stream import LateEvent
+from refcoll_cupy import staged
 from refcoll_cupy.direct import Direct
 from refcoll_cupy.pinned import Piece
-from refcoll_cupy.staged import Staged
-from refcoll_cupy.transport import connect
-
-N, PART = 50_000, 10_000
-runtime = LateRuntime(devices=2)
-
-
-@contextmanager
-def replaced(thing, name, by):
-    before = getattr(thing, name)
-    setattr(thing, name, by)
-    yield
-    setattr(thing, name, before)
+from refcoll_cupy.staged import Inlet
 
 
 class Never:
     """An event that nobody waits for."""
 
-    def synchronize(self):
-        pass
+    done = True
 
 
-def transport(mode):
-    end = connect(None, mode, True, None, runtime, {})
-    make = {"direct": Direct, "staged": Staged}[mode]
-    end.way = make(runtime, end.host.comm, PART)
-    return end
-
-
-def values(start):
-    return ((np.arange(N) + start) % 251).astype(np.uint8)
-
-
-def sent_is_what_was_queued(end):
-    """What is sent was queued right before."""
-    arrays = end.arrays
-    if end.rank == 0:
-        exchange = end.prepare([Outgoing(arrays.from_host(values(3)), 1)], [], 1)
-    else:
-        landing = arrays.from_host(values(0))
-        runtime.current().synchronize()
-        exchange = end.prepare([], [Incoming(N, 0, landing)], 1)
-    exchange.start()
-    if end.rank == 1:
-        exchange.wait(0, 30)
-    exchange.release(30)
-    return end.rank == 0 or np.array_equal(arrays.to_host(landing), values(3))
-
-
-def what_lay_where_it_lands_was_read(end):
-    """Where the message lands, what lay there is to be read by something queued right before."""
-    arrays = end.arrays
-    if end.rank == 0:
-        view = arrays.from_host(values(3))
-        runtime.current().synchronize()
-        exchange = end.prepare([Outgoing(view, 1)], [], 1)
-    else:
-        landing, saved = arrays.from_host(values(5)), arrays.scratch(N)
-        runtime.current().synchronize()
-        arrays.copy(saved, landing)
-        exchange = end.prepare([], [Incoming(N, 0, landing)], 1)
-    exchange.start()
-    if end.rank == 1:
-        exchange.wait(0, 30)
-    exchange.release(30)
-    return end.rank == 0 or (
-        np.array_equal(arrays.to_host(saved), values(5))
-        and np.array_equal(arrays.to_host(landing), values(3))
-    )
-
-
-def kept_is_what_it_was(end):
-    """What changes is written again right after the start."""
-    arrays = end.arrays
-    if end.rank == 0:
-        view = arrays.from_host(values(3))
-        exchange = end.prepare([Outgoing(view, 1, changes=True)], [], 1)
-    else:
-        exchange = end.prepare([], [Incoming(N, 0)], 1)
-    exchange.start()
-    if end.rank == 0:
-        arrays.copy(view, arrays.from_host(values(9)))
-        runtime.current().synchronize()
-        came = None
-    else:
-        came = arrays.to_host(exchange.wait(0, 30))
-    exchange.release(30)
-    return end.rank == 0 or np.array_equal(came, values(3))
-
-
-def nothing(self):
+def nothing(*_):
     pass
 
 
+def early(stream):
+    """What is queued on it waits for nothing."""
+
+    def leave_out(end):
+        getattr(end.way, stream).wait_event = nothing
+
+    return leave_out
+
+
 def unordered(end):
-    end.way.copies.record = Never
+    end.way.down.record = Never
+
+
+def on_the_merges_stream(stream):
+    def leave_out(end):
+        setattr(end.way, stream, runtime.current())
+
+    return leave_out
 
 
 CASES = [
-    ("direct: before a send", "direct", sent_is_what_was_queued, 0, (Direct, "order", nothing)),
-    ("direct: before a receive", "direct", what_lay_where_it_lands_was_read, 1,
-     (Direct, "order", nothing)),
-    ("staged: copies follow what is queued", "staged", sent_is_what_was_queued, 0,
-     (Staged, "order", nothing)),
-    ("staged: a copy is over before it is sent", "staged", sent_is_what_was_queued, 0, unordered),
-    ("staged: a piece was read before more lands there", "staged", sent_is_what_was_queued, 1,
-     (Piece, "free", lambda self: self.octets)),
+    ("direct: before a send", sent_is_what_was_queued, 0, (Direct, "order", nothing)),
+    ("direct: before a receive", what_lay_where_it_lands_was_read, 1, (Direct, "order", nothing)),
+    ("staged: copies to the host follow what is queued", sent_is_what_was_queued, 0, early("down")),
+    ("staged: copies to the device follow what is queued", what_lay_where_it_lands_was_read, 1,
+     early("up")),
+    ("staged: a copy is over before it is sent", sent_is_what_was_queued, 0, unordered),
+    ("staged: a piece was read before a message lands there", sent_is_what_was_queued, 1,
+     (Piece, "free", lambda self: True)),
+    ("staged: a piece was read before a copy lands there", pinned_memory_is_used_again, 1,
+     (Piece, "follow", nothing)),
+    ("staged: what goes on follows what has landed", sent_is_what_was_queued, 1,
+     (Inlet, "follow", nothing)),
+    ("staged: two copies at a time", copies_overlap, 0, (staged, "AT_ONCE", 1)),
+    ("staged: copies to the host beside merges", copies_overlap, 0, on_the_merges_stream("down")),
+    ("staged: copies to the device beside merges", copies_overlap, 1, on_the_merges_stream("up")),
+    ("staged: the host waits for no copy", copies_overlap, 1,
+     (LateEvent, "done", property(lambda self: self.synchronize() or True))),
 ]  # fmt: skip
+OPERATIONS = (sent_is_what_was_queued, what_lay_where_it_lands_was_read, kept_is_what_it_was)
+STAGED = (pinned_memory_is_used_again, copies_overlap)
 
-for mode in ("direct", "staged"):
-    for operation in (sent_is_what_was_queued, what_lay_where_it_lands_was_read,
-                      kept_is_what_it_was):  # fmt: skip
+for mode, operations in (("direct", OPERATIONS), ("staged", (*OPERATIONS, *STAGED))):
+    for operation in operations:
         end = transport(mode)
         assert all(end.host.comm.allgather(operation(end))), (mode, operation.__name__)
-for name, mode, operation, culprit, left_out in CASES:
-    end = transport(mode)
+for name, operation, culprit, left_out in CASES:
+    end = transport(name.split(":")[0])
     if end.rank != culprit:
         right = operation(end)
     elif callable(left_out):

@@ -12,9 +12,9 @@ from mpi4py import MPI
 from refcoll.checksums import Checksummed
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
 from refcoll_mpi import connect
+from refcoll_mpi.connecting import over
 from refcoll_mpi.control import control
 from refcoll_mpi.sharing import shared
-from refcoll_mpi.transport import over
 
 world, how = MPI.COMM_WORLD, sys.argv[2]
 

@@ -16,6 +16,13 @@ if "many" in sys.argv:
             assert part.size == comm.size
     assert comm.all_reduce(x)[0] == sum(range(comm.size))
     print("gone and done.", flush=True)
+elif "few" in sys.argv:
+    numbers = set()
+    for number in range(40):
+        with comm.split(number % 2) as part:
+            numbers.add(part.transport.comm.py2f())
+    assert len(numbers) < 5, numbers
+    print("gone and done.", flush=True)
 elif "connects" in sys.argv:
     for _ in range(2200):
         refcoll.connect("mpi").close()

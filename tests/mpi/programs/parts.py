@@ -25,16 +25,16 @@ try:
     match sys.argv[1]:
         case "silent":  # rank 3, number 0 of its part, does not come
             if comm.rank != 3:
-                part.all_reduce(np.ones(4))
+                part.all_reduce(np.ones(4), timeout=2)
             else:
-                time.sleep(4)
+                time.sleep(3)
         case "elsewhere":  # rank 3 waits in its part for rank 1, which waits for nobody
             if comm.rank == 3:
                 part.all_reduce(np.ones(4), timeout=30)
             elif comm.rank == 1:
-                time.sleep(4)
+                time.sleep(3)
             else:
-                comm.all_reduce(np.ones(4), timeout=3 if comm.rank == 0 else 30)
+                comm.all_reduce(np.ones(4), timeout=2 if comm.rank == 0 else 30)
         case "above":  # rank 3 fails in the whole, while rank 1 waits for it in their part
             bad = refcoll.user_operator(raising, "bad", commutative=True)
             plan = comm.plan("all_reduce", np.ones(4), bad, algorithm="ring")

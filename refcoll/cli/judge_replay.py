@@ -1,0 +1,26 @@
+"""Which of its calls before a finding needs: tried when all have been judged."""
+
+from __future__ import annotations
+
+from refcoll.cli.judge_report import MOST
+from refcoll.oracle.making import NotMadeError
+from refcoll.oracle.replaying import Anew, needed
+from refcoll.oracle.reporting.report import Report
+
+
+def replay(report: Report, anew: Anew, raised: bool = True) -> None:
+    """Note it in the report, of the findings that are shown.  Collective.
+
+    Not of hangs, which leave ranks behind; and of calls that raised only if ``raised``.
+    """
+    groups = report.groups()[:MOST]
+    if any(group.hangs for group in groups):
+        return
+    earlier = [judgement.call for judgement in report.judgements]
+    for finding in (group.simplest for group in groups):
+        if raised or finding.verdict != "finished":
+            before = earlier[: report.number(finding) - 1]
+            try:
+                report.needs[finding] = needed(finding, before, report.setting.size, anew)
+            except NotMadeError:  # once is no matter of course
+                return

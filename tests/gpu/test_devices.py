@@ -1,0 +1,199 @@
+"""What is asked of CuPy and of the driver, with something in the place of both that takes note."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from refcoll.operators import OPERATORS
+from refcoll_cupy import driver, kernels
+from refcoll_cupy.arrays import DeviceArrays
+from refcoll_cupy.compiled import _compiled
+from refcoll_cupy.devices import CupyRuntime
+from refcoll_cupy.moments import Moments
+
+READY, NOT_READY, FAILED = 0, 600, 700
+"""cudaSuccess, cudaErrorNotReady, cudaErrorIllegalAddress."""
+
+
+class FromPool:
+    """CuPy's memory of a stream-ordered pool."""
+
+
+class CUDARuntimeError(RuntimeError):
+    pass
+
+
+class Cuda:
+    """``cupy.cuda``, as far as it is asked."""
+
+    MemoryAsync = FromPool
+
+    def __init__(self):
+        self.made, self.status, self.device = [], READY, 0
+        self.runtime = SimpleNamespace(
+            getDevice=lambda: self.device,
+            eventQuery=lambda ptr: self.status,
+            CUDARuntimeError=CUDARuntimeError,
+        )
+
+    def Event(self, disable_timing=False):  # noqa: N802 - CuPy's name
+        assert disable_timing, "an event that orders needs no time"
+        self.made.append(SimpleNamespace(ptr=len(self.made), device=self.device))
+        return self.made[-1]
+
+
+class Stream:
+    def record(self, event):
+        self.last = event
+
+
+@pytest.fixture
+def cuda():
+    return Cuda()
+
+
+@pytest.fixture
+def compilations():
+    return []
+
+
+@pytest.fixture
+def runtime(monkeypatch, cuda, compilations):
+    """CuPy's, where CuPy notes what is compiled and launched."""
+
+    class RawKernel:
+        def __init__(self, code, name, options):
+            self.name = name
+            assert options == kernels.OPTIONS
+
+        def compile(self):
+            compilations.append(self.name)
+
+        def __call__(self, blocks, threads, arguments):
+            compilations.append((f"{self.name} is launched", blocks, threads, arguments[-1]))
+
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, RawKernel=RawKernel))
+    yield CupyRuntime()
+    _compiled.cache_clear()
+
+
+# ---- moments -----------------------------------------------------------------------------
+
+
+def test_an_event_serves_again_when_nobody_holds_its_moment(cuda):
+    """So a plan that runs a second time makes none."""
+    moments, stream = Moments(cuda), Stream()
+    for _ in range(3):
+        held = [moments.of(stream) for _ in range(4)]
+        assert len({moment.ptr for moment in held}) == 4
+        assert stream.last.ptr == held[-1].ptr
+        del held
+    assert len(cuda.made) == 4
+
+
+def test_events_are_of_the_device_that_is_current(runtime, cuda):
+    """One of another cannot be recorded on its streams."""
+    for cuda.device in (0, 1, 0, 1):
+        moment = runtime.record(Stream())
+        assert cuda.made[moment.ptr].device == cuda.device
+        del moment
+    assert len(cuda.made) == 2
+
+
+def test_a_moment_has_come_has_not_or_never_will(cuda):
+    moment = Moments(cuda).of(Stream())
+    assert moment.done
+    cuda.status = NOT_READY
+    assert not moment.done
+    cuda.status = FAILED
+    with pytest.raises(CUDARuntimeError):
+        _ = moment.done
+
+
+# ---- kernels -----------------------------------------------------------------------------
+
+
+def test_kernels_are_compiled_once_when_a_plan_is_made(runtime, compilations):
+    """For all ranks that are threads; and what is done last with them, on each device."""
+    arrays = [DeviceArrays.__new__(DeviceArrays) for _ in range(2)]
+    for each in arrays:
+        each.runtime = CupyRuntime()
+    merges = [each.merge(OPERATORS["avg"], np.dtype("f4")) for each in arrays]
+    assert sorted(compilations) == ["finish", "merge"]
+    compilations.clear()
+    nothing, some = np.empty(0, "f4"), np.empty(257, "f4")
+    merges[0](nothing, nothing, nothing)
+    merges[1](some, some, some)
+    arrays[0].finish(OPERATORS["avg"], some, 2)
+    assert compilations == [
+        ("merge is launched", (2,), (256,), 257), ("finish is launched", (2,), (256,), 257)
+    ]  # fmt: skip
+
+
+def test_another_device_has_kernels_of_its_own(runtime, cuda, compilations):
+    for cuda.device in (0, 1, 0):
+        runtime.merging("sum", np.dtype("f4"))
+    assert compilations == ["merge", "merge"]
+
+
+# ---- the driver --------------------------------------------------------------------------
+
+
+def answering(status, capable):
+    def query(data, attribute, address):
+        assert (attribute, address) == (10, 4096)
+        ctypes.cast(data, ctypes.POINTER(ctypes.c_uint))[0] = capable
+        return status
+
+    return lambda: query
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (answering(0, 1), True),
+        (answering(0, 0), False),
+        (answering(1, 0), None),  # CUDA_ERROR_INVALID_VALUE: it knows nothing of such memory
+        (lambda: None, None),
+    ],
+)
+def test_the_driver_is_asked_whether_other_processes_can_open_memory(query, said, monkeypatch):
+    monkeypatch.setattr(driver, "_query", query)
+    assert driver.interprocess(4096) is said
+
+
+@pytest.mark.parametrize(
+    ("memory", "said", "nbytes", "reachable"),
+    [
+        (None, None, 8, True),
+        (None, True, 8, True),
+        (None, False, 8, False),  # torch's cudaMallocAsync, RMM's, expandable segments: by DLPack
+        (None, False, 0, True),  # no bytes, which lie nowhere
+        (FromPool(), None, 8, False),
+        (FromPool(), True, 8, False),
+    ],
+)
+def test_memory_that_others_cannot_open_is_known(
+    memory, said, nbytes, reachable, runtime, monkeypatch
+):
+    monkeypatch.setattr(driver, "interprocess", lambda address: said)
+    array = SimpleNamespace(data=SimpleNamespace(mem=memory, ptr=4096), nbytes=nbytes)
+    assert runtime.reachable(array) == reachable
+
+
+def test_the_drivers_own_call_is_found_where_there_is_one():
+    """And where there is none, as on most machines that run this, nothing goes wrong."""
+    driver._query.cache_clear()
+    query = driver._query()
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        assert query is None
+        assert driver.interprocess(4096) is None
+    else:
+        assert query.argtypes == (ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
