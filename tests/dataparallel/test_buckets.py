@@ -7,7 +7,7 @@ from itertools import pairwise
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refcoll.dataparallel.assignment import after_excess, before_overflow, by_size, fused, key
@@ -209,6 +209,7 @@ def test_cycles_are_not_fused_with_one_another():
     assert counts(assign(tensors, "horovod", cycles=(2, 0, 1))) == [[5, 4], [3], [2, 1]]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=30), st.integers(0, 60))
 def test_of_one_dtype_horovod_in_bytes_is_zero_in_elements(sizes, cap):
     tensors = of(*sizes)
@@ -241,6 +242,7 @@ def rules(draw) -> BucketRule:
     return bucket_rule(name, **options.get(name, {}))
 
 
+@settings(deadline=None)
 @given(TENSORS, rules(), st.randoms(use_true_random=False))
 def test_every_rule_covers_exactly_in_both_stages(tensors, rule, random):
     arrival = [each.name for each in tensors]
@@ -251,6 +253,7 @@ def test_every_rule_covers_exactly_in_both_stages(tensors, rule, random):
             assert all(each.closed for each in buckets)
 
 
+@settings(deadline=None)
 @given(TENSORS, st.lists(CAP, min_size=1, max_size=3))
 def test_by_size_keeps_the_order_and_closes_at_the_first_chance(tensors, caps):
     buckets = by_size(tensors, caps)
@@ -271,6 +274,7 @@ def test_by_size_keeps_the_order_and_closes_at_the_first_chance(tensors, caps):
         assert place[one.tensors[-1].name] < place[next_one.tensors[-1].name]
 
 
+@settings(deadline=None)
 @given(TENSORS, CAP)
 def test_before_overflow_only_a_tensor_alone_exceeds_the_cap(tensors, cap):
     of_kind = {}
@@ -282,6 +286,7 @@ def test_before_overflow_only_a_tensor_alone_exceeds_the_cap(tensors, cap):
             assert one.count + next_one.tensors[0].count > cap
 
 
+@settings(deadline=None)
 @given(TENSORS, CAP)
 def test_after_excess_all_but_the_last_of_a_dtype_exceed_the_cap_by_their_last(tensors, cap):
     for bucket in after_excess(tensors, cap):
@@ -289,6 +294,7 @@ def test_after_excess_all_but_the_last_of_a_dtype_exceed_the_cap_by_their_last(t
         assert (bucket.count > cap) == (bucket.closed == "cap exceeded")
 
 
+@settings(deadline=None)
 @given(TENSORS, CAP)
 def test_fusion_keeps_the_first_first_and_below_the_threshold(tensors, cap):
     buckets = fused(tensors, cap, 1)

@@ -112,6 +112,7 @@ def test_a_parameter_server_trains_alike(size):
     )
 
 
+@settings(deadline=None)
 @given(count=st.integers(0, 200), size=st.integers(1, 17), name=st.sampled_from([*OWNERSHIPS]))
 def test_shards_cover_a_bucket_exactly(count, size, name):
     counts = OWNERSHIPS[name](count, size)

@@ -167,4 +167,4 @@ def test_the_communicator_given_may_be_called_at_another_moment_on_every_rank():
         assert all((each == 2).all() for each in means.values())
         return late.tolist(), comm.all_reduce(np.ones(1)).tolist()
 
-    assert refcoll.spawn(2, run, timeout=5) == [([2.0] * 4, [2.0])] * 2
+    assert refcoll.spawn(2, run, timeout=TIMEOUT) == [([2.0] * 4, [2.0])] * 2
