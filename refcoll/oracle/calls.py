@@ -104,8 +104,9 @@ def _of_one(
     if lengths is None:
         # Short vectors often go by an algorithm of their own.
         few += [replace(each, count=1) for each in every if each.dtype == basic.dtype]
-    for call in few:
-        yield from _placed(call, size, middle=call == basic)
+    placed = [each for call in few for each in _placed(call, size, middle=call == basic)]
+    # No call in place right behind its own twin: what that one has left would be right for it.
+    yield from sorted(placed, key=lambda each: each.in_place)
     yield from _laid_out([basic, other], size)
     if lengths is None:
         yield from _beyond_limits([basic, other], every, size, thorough)

@@ -1,8 +1,20 @@
 """The usual calls reach the lengths, layouts, places and roots where libraries go wrong."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 
-from refcoll.oracle.calls import COLLECTIVES, IN_PLACE, MISALIGNED, REDUCING, ROOTED, STRIDED, calls
+from refcoll.oracle.calls import (
+    COLLECTIVES,
+    CONTIGUOUS,
+    IN_PLACE,
+    MISALIGNED,
+    REDUCING,
+    ROOTED,
+    STRIDED,
+    calls,
+)
 from refcoll.oracle.mutants.sound import Sound
 from refcoll.testing.values import DTYPES, dtype_named
 
@@ -23,6 +35,17 @@ def listed(request):
 def test_no_call_is_made_twice(listed):
     _, found = listed
     assert len(found) == len(set(found))
+
+
+def test_no_call_in_place_follows_the_same_one_out_of_place(listed):
+    """What the first has left behind, an operator or a result, would be right for the second."""
+    _, found = listed
+    usual = [call for call in found if call.layout == CONTIGUOUS and nbytes(call) <= KIB]
+    assert any(call.in_place for call in usual)
+    assert not any(
+        second.in_place and replace(second, in_place=False) == first
+        for first, second in pairwise(usual)
+    )
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from refcoll.operators import Array
+from refcoll.operators import Array, operator
 from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
 
@@ -96,6 +96,7 @@ class ScanReceivesOverInput(Faulty):
             out[:] = x
         if self.rank + 1 < self.size:
             self.send(out, self.rank + 1)
+        operator(op).finish(out, self.rank + 1)
 
 
 class InPlaceNotLoaded(Faulty):

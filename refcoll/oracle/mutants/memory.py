@@ -55,6 +55,22 @@ class PlanWithoutOperator(Faulty):
         super().all_reduce(x, out, self._plans.setdefault((x.size, x.dtype), op))
 
 
+class OperatorOfTheLastCall(Faulty):
+    """In place, the operator that was set for the last call out of place is used."""
+
+    shows_at = ShowsAt("all_reduce", counts="any; in place", operators=("sum", "max"))
+    says = "the maximum, not the sum"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._set = "sum"
+
+    def all_reduce(self, x: Array, out: Array, op: str) -> None:
+        if x is not out:
+            self._set = op
+        super().all_reduce(x, out, self._set)
+
+
 class StaleTail(Faulty):
     """The last elements of a scratch, beyond a multiple of eight, are not filled anew."""
 
@@ -150,7 +166,7 @@ class GatherDeliversLastCall(Faulty):
 
 
 MUTANTS = mutants(
-    "memory", WrongHalfOfDoubleBuffer, CachedByShape, PlanWithoutOperator, StaleTail,
-    UninitialisedPadding, DeliveredTooEarly, MixedCalls, AddsToTheOutput, SendsBeforeWritten,
-    GatherDeliversLastCall,
+    "memory", WrongHalfOfDoubleBuffer, CachedByShape, PlanWithoutOperator,
+    OperatorOfTheLastCall, StaleTail, UninitialisedPadding, DeliveredTooEarly, MixedCalls,
+    AddsToTheOutput, SendsBeforeWritten, GatherDeliversLastCall,
 )  # fmt: skip
