@@ -20,7 +20,9 @@ from refcoll.chunks import Layout
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import OPERATORS
 from refcoll.testing.faults import Fault, Faulty
+from refcoll.testing.inprocess import InProcess, World
 from refcoll.testing.soaking import Cut
+from refcoll.transport import Incoming, Standing
 
 SIZE, ODD = 4, 2
 
@@ -194,6 +196,20 @@ def test_a_circle_is_told_as_one():
     assert late
     assert all(each.culprit is None for each in late)
     assert any("wait for one another" in str(each) for each in late)
+
+
+def test_a_rank_that_gave_up_and_has_ended_is_still_of_the_circle():
+    """One of two that wait for each other is first; the other may look when it has ended."""
+    world = World(2)
+    first, second = (InProcess(world, rank) for rank in range(2))
+    exchange = first.prepare([], [Incoming(8, 1)], 9)
+    exchange.start()
+    with pytest.raises(DeadlineError):
+        exchange.wait(0, 0.01)
+    world.leave(0)
+    told = world.known(second.rank)[0]
+    assert isinstance(told, Standing)
+    assert told.awaits == (1,)
 
 
 def test_how_much_of_a_long_message_had_come_is_told():

@@ -97,13 +97,13 @@ class World:
         return {rank: self._matter(self.desks[rank]) for rank in others}
 
     def _matter(self, desk: Desk) -> Standing | str:
-        """What is the matter with a rank."""
+        """What is the matter with a rank; if it has ended because it gave up here, that wait."""
         waits = list(desk.waits)
         here = next((wait for wait in waits if wait.desks is self.desks), desk.gave_up)
-        if desk.gone:
-            return "has ended"
         if here is not None:
             return here.standing()
+        if desk.gone:
+            return "has ended"
         return (
             self._elsewhere(waits[0]) if waits else silent("busy elsewhere, and waits for nobody")
         )
