@@ -16,7 +16,8 @@ from coq_terms import BOUND, Bound, head, instances, named_numbers, program_term
 DEFINITIONS = {
     "Lists": ("range",),
     "Combinators": ("padded", "turned", "reverse"),
-    "Groups": ("index_of", "member", "size_of", "with_peer", "on_ranks"),
+    "Places": ("index_of", "member", "size_of"),
+    "Groups": ("with_peer", "on_ranks"),
     "Chunking": ("cut", "widened", "with_chunks", "on_chunks"),
     "SideBySide": ("longest", "together"),
     "Ring": ("ring_reduce_scatter", "ring_all_gather", "ring_all_reduce"),
