@@ -15,7 +15,7 @@ from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
 from refcoll.cli.train_plot import draw_steps
 from refcoll.cli.train_report import Telling, report, report_all
-from refcoll.cli.train_ways import beside, compared, link, straggler, way
+from refcoll.cli.train_ways import Way, beside, compared, link, straggler, way
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.dataparallel.digits import digits
@@ -88,9 +88,7 @@ def train(
         "deterministic": deterministic, "overlap": overlap,
     }  # fmt: skip
     first = way(zero, parameter_server, compress, options, accumulate)
-    ways = compared(first) if compare else [first]
-    if others is not None:
-        ways = beside(first, others)
+    ways = _ways(first, compare, others)
     task = _task(hidden, epochs, batch, optimizer, lr, dtype, seed)
     quiet = len(ways) > 1 or str(json) == "-"
     slow, lag = link(latency, rate), straggler(late)
@@ -119,6 +117,17 @@ def train(
         if plot is not None:
             draw_steps(plot, f"{trials[0].way}, the last step", trials[0].last_step)
     raise typer.Exit(0 if holds else 1)
+
+
+def _ways(first: Way, compare: bool, others: str | None) -> list[Way]:
+    """``first``, and what it is to be compared with."""
+    if compare and others is not None:
+        raise ArgumentError(
+            f"--compare has all ways, also those of --beside {others!r}; leave out one of the two"
+        )
+    if others is not None:
+        return beside(first, others)
+    return compared(first) if compare else [first]
 
 
 def _run(on_rank: Any, ranks: int | None) -> tuple[int, list[Trial]]:

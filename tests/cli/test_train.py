@@ -190,6 +190,7 @@ def test_a_training_that_diverges_does_not_hold(train):
         (["--compress", "int8"], "compress='int8' must be one of fp16"),
         (["--optimizer", "lamb"], "optimizer='lamb': there are sgd, momentum, adam"),
         (["--dtype", "int32"], "dtype='int32': there are float32, float64"),
+        (["--compare", "--beside", "ring"], "leave out one of the two"),
         (["--beside", "rings"], "beside='rings': there are all-reduce, not overlapped, ring,"),
         (["--hidden", "64,x"], "hidden='64,x': use widths such as 64 or 256,256"),
         (["--hidden", "0"], "hidden='0': use widths"),
