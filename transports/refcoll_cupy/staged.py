@@ -17,10 +17,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from refcoll.transport import Incoming, Outgoing
-from refcoll_cupy.direct import _never
 from refcoll_cupy.pinned import LARGEST, Piece, Pool
 from refcoll_cupy.runtime import Event
-from refcoll_cupy.ways import Part, parts
+from refcoll_cupy.ways import Part, never_waits, parts
 from refcoll_mpi.driver import MPI
 from refcoll_mpi.messages import Irecv, Isend
 
@@ -114,7 +113,7 @@ class Outlet:
 
     def _send(self, piece: Piece, nbytes: int) -> None:
         message = Outgoing(piece.octets[:nbytes], self._to)
-        isend = Isend(self._way.comm, message, self._tag, _never)
+        isend = Isend(self._way.comm, message, self._tag, never_waits)
         isend.start()
         self._sent.append((isend, piece))
 
@@ -189,7 +188,7 @@ class Inlet:
         part = self._parts[self._next]
         self._next += 1
         message = Incoming(part.view.nbytes, self._source, piece.octets[: part.view.nbytes])
-        irecv = Irecv(self._way.comm, message, self._tag, _never)
+        irecv = Irecv(self._way.comm, message, self._tag, never_waits)
         irecv.start()
         self._awaited.append((irecv, piece, part))
 
