@@ -22,7 +22,7 @@ from refcoll.operators import OPERATORS
 from refcoll.testing.faults import Fault, Faulty
 from refcoll.testing.inprocess import InProcess, World
 from refcoll.testing.soaking import Cut
-from refcoll.transport import Incoming, Standing
+from refcoll.transport import Incoming, Outgoing, Standing
 
 SIZE, ODD = 4, 2
 
@@ -210,6 +210,40 @@ def test_a_rank_that_gave_up_and_has_ended_is_still_of_the_circle():
     told = world.known(second.rank)[0]
     assert isinstance(told, Standing)
     assert told.awaits == (1,)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_rank_that_gave_up_in_another_part_is_still_of_the_circle(ended):
+    """Rank 0 waited for rank 1 in one part, gave up, and perhaps ended, before rank 1 looks in
+    the other part, where it waits for rank 0."""
+    world = World(2)
+    one, other = (world.subworld((0, 1), channel) for channel in range(2))
+    exchange = InProcess(one, 0).prepare([], [Incoming(8, 1)], 9)
+    exchange.start()
+    with pytest.raises(DeadlineError):
+        exchange.wait(0, 0.01)
+    if ended:
+        world.leave(0)
+    told = other.known(1)[0]
+    assert isinstance(told, Standing)
+    assert told.awaits == (1,)
+    assert told.elsewhere
+
+
+def test_a_rank_that_gave_up_in_another_part_and_has_gone_on_is_not():
+    """What it waits for next comes, so that it waits for nobody."""
+    world = World(2)
+    one, other = (world.subworld((0, 1), channel) for channel in range(2))
+    exchange = InProcess(one, 0).prepare([], [Incoming(8, 1)], 9)
+    exchange.start()
+    with pytest.raises(DeadlineError):
+        exchange.wait(0, 0.01)
+    sends = InProcess(other, 1).prepare([Outgoing(np.zeros(8, np.uint8), 0)], [], 9)
+    takes = InProcess(other, 0).prepare([], [Incoming(8, 1)], 9)
+    sends.start()
+    takes.start()
+    takes.wait(0, 30)
+    assert "waits for nobody" in str(other.known(1)[0])
 
 
 def test_how_much_of_a_long_message_had_come_is_told():

@@ -45,17 +45,36 @@ class Wait:
 
 
 @dataclass(eq=False)
+class Waits:
+    """What one rank waits for, in every world that it is in."""
+
+    now: list[Wait] = field(default_factory=list)
+    in_vain: Wait | None = None
+    """The last of them, if the rank gave it up and has waited for nothing since."""
+
+    def begin(self, wait: Wait) -> None:
+        """The rank waits for this as well."""
+        self.now.append(wait)
+        self.in_vain = None
+
+    def give_up(self, wait: Wait) -> None:
+        """The rank does so no longer; others who ask find it in one place or the other."""
+        self.in_vain = wait
+        self.now.remove(wait)
+
+
+@dataclass(eq=False)
 class Desk:
     """Where one rank gets its letters; ``bell`` rings for new ones and for taken ones."""
 
-    waits: list[Wait]
-    """What the rank waits for, in this world and in others; one list for all its desks."""
+    waits: Waits
+    """What the rank waits for, in this world and in others; one for all its desks."""
 
     bell: threading.Condition = field(default_factory=threading.Condition)
     letters: dict[tuple[int, int], deque[Letter]] = field(default_factory=dict)
     """By (source, channel); no empty ones."""
     gave_up: Wait | None = None
-    """For what the rank waited in vain."""
+    """For what the rank waited in vain, in this world."""
     gone: bool = False
     """Whether the rank has left: it will neither send nor take anything more."""
 

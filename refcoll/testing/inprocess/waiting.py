@@ -38,14 +38,18 @@ class Waiting:
         ``timeout`` seconds; both say what was ``awaited``, of which ``peers``.
         """
         wait = Wait(self._world.desks, self._doing, peers, awaited)
-        self._desk.waits.append(wait)
+        waits = self._desk.waits
+        waits.begin(wait)
         try:
             self._until(condition, wait, timeout)
         except TransportError:
             self._desk.gave_up = wait  # others may ask why we do not go on
+            waits.give_up(wait)
             raise
-        finally:
-            self._desk.waits.remove(wait)
+        except BaseException:
+            waits.now.remove(wait)
+            raise
+        waits.now.remove(wait)
 
     def _until(self, condition: Callable[[], bool], wait: Wait, timeout: float) -> None:
         started = time.monotonic()

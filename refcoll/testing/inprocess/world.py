@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from refcoll.testing.inprocess.desks import Desk, Wait
+from refcoll.testing.inprocess.desks import Desk, Wait, Waits
 from refcoll.transport import ABOVE, HOST, Arrays, Known, Standing, silent
 
 
@@ -17,14 +17,14 @@ class World:
         self,
         size: int,
         nodes: tuple[tuple[int, ...], ...] | None = None,
-        waits: Sequence[list[Wait]] | None = None,
+        waits: Sequence[Waits] | None = None,
         arrays: Sequence[Arrays] | None = None,
     ) -> None:
         """``arrays`` has each rank's; numpy's by default."""
         self.size = size
         self.arrays = arrays or [HOST] * size
         self.nodes = nodes or (tuple(range(size)),)
-        self.desks = [Desk(each) for each in waits or [[] for _ in range(size)]]
+        self.desks = [Desk(each) for each in waits or [Waits() for _ in range(size)]]
         self.failure: str | None = None
         self.culprit: int | None = None
         self._open = size
@@ -97,16 +97,15 @@ class World:
         return {rank: self._matter(self.desks[rank]) for rank in others}
 
     def _matter(self, desk: Desk) -> Standing | str:
-        """What is the matter with a rank; if it has ended because it gave up here, that wait."""
-        waits = list(desk.waits)
-        here = next((wait for wait in waits if wait.desks is self.desks), desk.gave_up)
+        """What is the matter with a rank; if it gave up, the wait that it gave up."""
+        now = list(desk.waits.now)
+        here = next((wait for wait in now if wait.desks is self.desks), desk.gave_up)
         if here is not None:
             return here.standing()
-        if desk.gone:
-            return "has ended"
-        return (
-            self._elsewhere(waits[0]) if waits else silent("busy elsewhere, and waits for nobody")
-        )
+        elsewhere = now[0] if now else desk.waits.in_vain
+        if elsewhere is not None:
+            return self._elsewhere(elsewhere)
+        return "has ended" if desk.gone else silent("busy elsewhere, and waits for nobody")
 
     def _elsewhere(self, wait: Wait) -> Standing:
         """A wait in another world, with the ranks that are awaited numbered as here."""
