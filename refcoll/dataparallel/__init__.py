@@ -8,6 +8,7 @@ reducer.py      buckets, reduced in order beside backward      timeline.py    wh
 reductions.py   how a bucket becomes a mean: all-reduce, ...   compression.py ... by name
 buckets.py      which gradients share a bucket                 tensors.py     what those are
 optimizers.py   SGD, Adam                                      memory.py      ZeRO's bytes
+clipping.py     by the global norm      squares.py  exactly    states.py      to be saved
 tasks.py, training.py   a real run on digits.py by mlp.py      trials.py      and its report
 torch_*.py      torch modules, and a hook for DDP
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from refcoll.dataparallel.averaging import Averaging
     from refcoll.dataparallel.buckets import assign, bucket_rule
+    from refcoll.dataparallel.clipping import NotFiniteError, clip_grad_norm_
     from refcoll.dataparallel.halves import Half
     from refcoll.dataparallel.memory import zero_nbytes
     from refcoll.dataparallel.onebit import OneBit
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _FROM = {
     "averaging": ("Averaging",),
     "buckets": ("assign", "bucket_rule"),
+    "clipping": ("NotFiniteError", "clip_grad_norm_"),
     "halves": ("Half",),
     "memory": ("zero_nbytes",),
     "onebit": ("OneBit",),
@@ -57,6 +60,7 @@ __all__ = [
     "Bucket",
     "DataParallel",
     "Half",
+    "NotFiniteError",
     "OneBit",
     "Optimizer",
     "ParameterServer",
@@ -69,6 +73,7 @@ __all__ = [
     "assign",
     "bucket_rule",
     "chrome_trace",
+    "clip_grad_norm_",
     "differing",
     "drawn",
     "gather",

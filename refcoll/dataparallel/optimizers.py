@@ -10,21 +10,27 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from refcoll.dataparallel.states import State, StateDict, copied, loaded, whole
+from refcoll.dataparallel.tensors import described
 from refcoll.errors import ArgumentError
 from refcoll.operators import Array
 from refcoll.words import listed
 
-State = dict[str, Any]
-
 
 class Optimizer:
-    """What SGD and Adam have in common."""
+    """What SGD and Adam have in common.  Options may be changed between steps, such as ``lr``."""
 
     states: dict[Hashable, State]
+    options: ClassVar[tuple[str, ...]] = ()
+    """Names of the constructor's arguments, and of what it keeps of them."""
+    keeps: ClassVar[tuple[str, ...]] = ()
+    """What a parameter's state may have in it, ..."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """... and what it must have once it was updated; beside a master copy."""
 
     def step(self, parameters: Mapping[str, Array], gradients: Mapping[str, Array]) -> None:
         """Update, in place, each parameter that has a gradient.
@@ -49,6 +55,35 @@ class Optimizer:
             self._apply(state, state["master"], gradient.astype(np.float32))
             parameter[...] = state["master"].astype(parameter.dtype)
 
+    def state_dict(self, parameters: Mapping[str, Array]) -> StateDict:
+        """Its options and a copy of the states of named parameters (``states``), to be saved.
+
+        Raises ArgumentError for states of shards, or of other parameters.
+        """
+        names = [each.name for each in described(parameters)]
+        others = [key for key in self.states if key not in names]
+        if others:
+            raise ArgumentError(
+                f"the optimizer has {len(others)} states of others than these parameters, such as "
+                f"{others[0]!r:.80}; states of shards are saved by replica.state_dict()"
+            )
+        return whole(self, {name: copied(self.states.get(name, {})) for name in names})
+
+    def load_state_dict(self, state_dict: StateDict, parameters: Mapping[str, Array]) -> None:
+        """Take over options and states that ``state_dict`` of such parameters has given.
+
+        Raises ArgumentError, before anything is changed, for those of another kind of
+        optimizer, or of other parameters, shapes or dtypes.
+        """
+        found = loaded(state_dict, self, described(parameters))
+        self.become(found)
+        self.states = found.states
+
+    def become(self, other: Optimizer) -> None:
+        """Take over its options, not its states."""
+        for name in self.options:
+            setattr(self, name, getattr(other, name))
+
     @property
     def nbytes(self) -> int:
         """Bytes of all states."""
@@ -68,6 +103,8 @@ class Sgd(Optimizer):
     weight_decay: float = 0.0
     """g += weight_decay p, first."""
     states: dict[Hashable, State] = field(default_factory=dict, repr=False)
+    options = ("lr", "momentum", "weight_decay")
+    keeps = ("momentum",)
 
     def __post_init__(self) -> None:
         _require_rates(self, ("lr", "momentum", "weight_decay"))
@@ -96,6 +133,8 @@ class Adam(Optimizer):
     weight_decay: float = 0.0
     """p -= lr weight_decay p, first (AdamW)."""
     states: dict[Hashable, State] = field(default_factory=dict, repr=False)
+    options = ("lr", "betas", "eps", "weight_decay")
+    keeps = needs = ("step", "mean", "square")
 
     def __post_init__(self) -> None:
         _require_rates(self, ("lr", "eps", "weight_decay"))
@@ -126,6 +165,12 @@ def _followed(master: Array | None, parameter: Array) -> Array:
         return wide
     kept: Array = np.where(master.astype(parameter.dtype) == parameter, master, wide)
     return kept
+
+
+def require_optimizer(given: object) -> None:
+    """Raise ArgumentError for what is none."""
+    if not isinstance(given, Optimizer):
+        raise ArgumentError(f"optimizer={given!r:.80} must be an Optimizer: Sgd, Adam")
 
 
 def _require_rates(optimizer: Any, names: tuple[str, ...]) -> None:

@@ -4,20 +4,28 @@ At the beginning of each step: how many samples there are, and who is still ther
 
 Twenty-four bytes are all-reduced beside backward: the rank's weight, whether it has samples,
 whether it leaves.  So a rank that leaves while others go on is an error on all of them, at
-once, and not a wait until the time is up.
+once, and not a wait until the time is up.  With shards there are sixteen more, for what the last
+step was made with (h, a hash of it): all are alike if and only if N sum(h^2) = sum(h)^2, which
+every rank sees of the sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+from zlib import crc32
 
 import numpy as np
 
 from refcoll.communicator import Communicator
-from refcoll.errors import DisagreementError
+from refcoll.errors import DisagreementError, RefcollError
 from refcoll.inorder import Handle
 from refcoll.words import ranked
+
+T = TypeVar("T")
+_HASHED = 18
+"""Bits of a hash: so that sums of its squares are exact for more than 100,000 ranks."""
 
 
 @dataclass(frozen=True)
@@ -30,28 +38,35 @@ class Roll:
 
 
 class RollCall:
-    """One rank's part in it.  Making one is collective."""
+    """One rank's part in it.  Making one is collective; with shards ``compares`` how they step."""
 
-    def __init__(self, comm: Communicator) -> None:
+    def __init__(self, comm: Communicator, compares: bool = False) -> None:
         self._comm = comm
-        self._values = np.zeros(3)
+        self._values = np.zeros(5 if compares else 3)
         self._plan = comm.plan(
             "all_reduce", self._values, out=self._values, algorithm="recursive_doubling"
         )
 
-    def start(self, weight: float, active: bool, leaves: bool = False) -> Handle[Roll]:
+    def start(
+        self, weight: float, active: bool, leaves: bool = False, made_with: str = ""
+    ) -> Handle[Roll]:
         """Begin, on the communication thread.
 
-        The handle raises DisagreementError, on all ranks, where some leave and others do not.
+        The handle raises DisagreementError, on all ranks, where some leave and others do not,
+        or where their last steps were ``made_with`` something else.
         """
-        return self._comm.submit(lambda: self._call(weight, active, leaves))
+        return self._comm.submit(lambda: self._call(weight, active, leaves, made_with))
 
-    def _call(self, weight: float, active: bool, leaves: bool) -> Roll:
-        self._values[:] = weight, active, leaves
+    def _call(self, weight: float, active: bool, leaves: bool, made_with: str) -> Roll:
+        hashed = crc32(made_with.encode()) >> 32 - _HASHED
+        self._values[:] = [weight, active, leaves, hashed, hashed**2][: self._values.size]
         self._plan.run()
-        total, having, leaving = self._values.tolist()
+        total, having, leaving, *sums = self._values.tolist()
         if 0 < leaving < self._comm.size:
             raise self._parted(leaves)
+        if sums and self._comm.size * int(sums[1]) != int(sums[0]) ** 2:
+            said = {"collective": "the last step", "optimizer": made_with}
+            self._comm.agreement.require(said, None, self._comm.timeout)
         return Roll(total, int(having))
 
     def _parted(self, leaves: bool) -> DisagreementError:
@@ -79,3 +94,24 @@ def arrival_on_rank_0(
     late = [name for name in reversed(names) if name not in arrivals]
     order = np.array([names.index(name) for name in [*arrivals, *late]])
     return [names[place] for place in comm.broadcast(order)]
+
+
+def agreed_on(comm: Communicator, what: str, make: Callable[[], tuple[dict[str, object], T]]) -> T:
+    """What ``make`` makes beside a record of it, which must be the same on all ranks.  Collective.
+
+    What ``make`` raises, or finds to be different, is an error on every rank.
+    """
+
+    def agree() -> T:
+        record: dict[str, object] = {}
+        made: list[T] = []
+        error: RefcollError | None = None
+        try:
+            record, found = make()
+            made.append(found)
+        except RefcollError as wrong:
+            error = wrong
+        comm.agreement.require({"collective": what, **record}, error, comm.timeout)
+        return made[0]
+
+    return comm.submit(agree).wait()

@@ -73,11 +73,11 @@ class Setup:
         return {
             "collective": self.kind,
             **{f"parameter {i}": _said(each) for i, each in enumerate(self.tensors)},
-            "buckets": _stable(self.rule),
+            "buckets": stable(self.rule),
             "average": self.averaging.over,
             "gradients": self.averaging.of,
             "divide_by": self.averaging.divide_by,
-            "reduction": _stable(self.reduction),
+            "reduction": stable(self.reduction),
             "unused": self.unused,
             "uneven": self.uneven,
             "overlap": self.overlap,
@@ -133,7 +133,7 @@ class Settled:
         """Never."""
 
 
-def _stable(value: object) -> str:
+def stable(value: object) -> str:
     """What it is called, without addresses, which differ between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 

@@ -4,7 +4,9 @@
         for batch in batches:
             with replica.backward(weight=len(batch)) as ready:
                 ...                     # reduce-scatter of each bucket, beside backward
+            replica.clip_grad_norm_(1.0)    # if wanted; by the norm over all ranks
             replica.step()              # update one's shard, all-gather the parameters
+        saved = replica.state_dict()    # whole, by the names of parameters
 
 A reduce-scatter sends (N-1)/N S, and so does the all-gather of parameters: together no more than
 one all-reduce, while gradients and states take 1/N of the memory (``memory``).  (Rajbhandari et
@@ -23,11 +25,15 @@ import numpy as np
 
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.averaging import Averaging
-from refcoll.dataparallel.optimizers import Optimizer
-from refcoll.dataparallel.reductions import DETERMINISTIC_SCATTER, AllReduce
+from refcoll.dataparallel.clipping import checked_norm, norm_over_ranks, scale, squares_of
+from refcoll.dataparallel.optimizers import Optimizer, require_optimizer
+from refcoll.dataparallel.reductions import AllReduce
 from refcoll.dataparallel.replica import Replica
-from refcoll.dataparallel.setup import Settled, Setup, require_algorithm, rule_of
-from refcoll.dataparallel.sharding import OWNERSHIPS, ReduceScatter
+from refcoll.dataparallel.rollcall import agreed_on
+from refcoll.dataparallel.setup import Settled, Setup, require_algorithm, rule_of, stable
+from refcoll.dataparallel.sharded_states import ShardedStates
+from refcoll.dataparallel.sharding import OWNERSHIPS, ReduceScatter, scattering
+from refcoll.dataparallel.states import StateDict
 from refcoll.dataparallel.tensors import Bucket, described
 from refcoll.errors import ArgumentError, flag
 from refcoll.operators import Array
@@ -37,7 +43,9 @@ class Sharded(Replica):
     """A replica that updates the shard that it owns, and gets the others' from their owners.
 
     Buckets stay as they are: states belong to shards.  With ``no_sync`` the local gradients of
-    all buckets are kept whole until the step ends (as in PyTorch's FSDP).
+    all buckets are kept whole until the step ends (as in PyTorch's FSDP).  The optimizer's
+    options, ``lr`` for one, may be changed between steps, alike on all ranks: the next roll call
+    compares what a step was made with.
     """
 
     ends_step = "step()"
@@ -62,15 +70,8 @@ class Sharded(Replica):
         overlap: bool = True,
     ) -> None:
         def make() -> Setup:
-            if not isinstance(optimizer, Optimizer):
-                raise ArgumentError(f"optimizer={optimizer!r:.80} must be an Optimizer: Sgd, Adam")
-            if ownership not in self.ownerships:
-                raise ArgumentError(
-                    f"ownership={ownership!r:.80} must be one of {', '.join(self.ownerships)}"
-                )
             fixed = flag(deterministic, "deterministic")
-            scatter = DETERMINISTIC_SCATTER if fixed else algorithm
-            require_algorithm("reduce_scatter", scatter, comm.size)
+            require_optimizer(optimizer)
             require_algorithm("all_gather", gather, comm.size)
             return Setup(
                 type(self).__name__,
@@ -78,41 +79,93 @@ class Sharded(Replica):
                 Settled(rule_of(buckets, bucket_cap_mb, "error")),
                 Averaging(average, gradients, divide_by),
                 AllReduce(),
-                ReduceScatter(ownership, scatter),
+                scattering(ownership, self.ownerships, algorithm, fixed, comm.size),
                 "error",
                 flag(uneven, "uneven"),
                 flag(overlap, "overlap"),
-                {"optimizer": repr(optimizer), "gather": gather},
+                {"optimizer": stable(optimizer), "gather": gather},
             )
 
         super().__init__(comm, parameters, make)
-        self.optimizer, self._gather = optimizer, gather
-        self._key = object()
+        assert isinstance(self.setup.reduction, ReduceScatter)
+        self._scatter = self.setup.reduction
+        self.optimizer, self._gather, self._owner = optimizer, gather, object()
+        self._steps.made_with = stable(optimizer)
         self.shards: Sequence[Array] = ()
         """The mean gradients of one's shards, by bucket, of the last step."""
 
     def step(self) -> None:
         """Wait for the shards' mean gradients, update, and gather the parameters.  Collective."""
-        reduced = self.wait_for_buckets()
-        self.shards = reduced.values
-        for bucket, gradient in zip(reduced.buckets, reduced.values, strict=True):
+        self.wait_for_shards()
+        self._steps.made_with = stable(self.optimizer)
+        for bucket, gradient in zip(self._steps.take().buckets, self.shards, strict=True):
             self._update(bucket, gradient)
+
+    def wait_for_shards(self) -> Sequence[Array]:
+        """One's shards' mean gradients, flat, by bucket, padding included; until the next backward.
+
+        ``step`` updates with what is in them then.  Leave it out, on all ranks, to skip a step.
+        """
+        if self._steps.reduced is None:
+            self.shards = self.wait_for_buckets().values
+        return self.shards
 
     def wait(self) -> NoReturn:
         """Raises ArgumentError: no rank has all the mean gradients."""
-        raise ArgumentError("gradients are sharded here: step() waits for them, and updates")
+        raise ArgumentError(
+            "gradients are sharded here: step() waits for them, and updates; wait_for_shards() "
+            "gives this rank's own"
+        )
+
+    def clip_grad_norm_(self, max_norm: float, *, error_if_nonfinite: bool = False) -> float:
+        """Before ``step``, scale the mean gradients so that their norm, over all ranks, is at most
+        ``max_norm``; returns the norm as it was, the same bits on all ranks.  Collective.
+
+        As ``clipping.clip_grad_norm_`` of the whole gradients.  Raises, on all ranks,
+        NotFiniteError where that is asked for, ArgumentError for a wrong ``max_norm``.
+        """
+        shards = self.wait_for_shards()
+
+        def checked() -> tuple[dict[str, object], tuple[float, bool]]:
+            wanted, refuse = checked_norm(max_norm), flag(error_if_nonfinite, "error_if_nonfinite")
+            return {"max_norm": wanted, "error_if_nonfinite": refuse}, (wanted, refuse)
+
+        wanted, refuse = agreed_on(self.comm, "clip_grad_norm_", checked)
+        norm = norm_over_ranks(self.comm, squares_of(shards))  # padding is zeros, and adds nothing
+        scale(shards, norm, wanted, refuse)
+        return norm
+
+    def state_dict(self, root: int | None = None) -> StateDict:
+        """The optimizer's options, and its states, whole, by parameter (``states``), to be saved.
+
+        On all ranks, or on rank ``root`` and {} elsewhere.  Collective, between steps.
+        """
+        return self._states().saved(root, self._steps.require_between)
+
+    def load_state_dict(self, state_dict: StateDict) -> None:
+        """Go on from what ``state_dict`` has given, with any ranks and options.  Collective.
+
+        Raises, on all ranks and before anything is changed, ArgumentError for one of another
+        kind of optimizer, or of other parameters, shapes or dtypes, DisagreementError where ranks
+        have different ones.
+        """
+        self._states().load(state_dict, self._steps.require_between)
+        self._steps.made_with = stable(self.optimizer)
+
+    def _states(self) -> ShardedStates:
+        return ShardedStates(
+            self.comm, self.optimizer, self.setup.tensors, self.buckets, self._scatter, self._owner
+        )
 
     def _update(self, bucket: Bucket, gradient: Array) -> None:
-        reduction = self.setup.reduction
-        assert isinstance(reduction, ReduceScatter)
-        counts = reduction.counts(bucket, self.comm.size)
+        counts = self._scatter.counts(bucket, self.comm.size)
         flat = np.zeros(sum(counts), bucket.dtype)
         views = bucket.views(flat[: bucket.count])
         for name, view in views.items():
             view[...] = self.parameters[name]
         start = sum(counts[: self.comm.rank])
         mine = flat[start : start + counts[self.comm.rank]].copy()
-        self.optimizer.update((self._key, bucket.index), mine, gradient)
+        self._states().update(bucket, mine, gradient)
         self.comm.all_gather(mine, counts=counts, out=flat, algorithm=self._gather, check=False)
         for name, view in views.items():
             self.parameters[name][...] = view
@@ -134,5 +187,7 @@ class ParameterServer(Sharded):
         optimizer: Optimizer,
         **options: Any,
     ) -> None:
-        options = {"algorithm": "direct", "gather": "direct", **options, "ownership": "root"}
+        if options.get("deterministic") is not True:
+            options = {"algorithm": "direct", **options}
+        options = {"gather": "direct", **options, "ownership": "root"}
         super().__init__(comm, parameters, optimizer, **options)

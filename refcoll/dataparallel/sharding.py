@@ -12,14 +12,23 @@ deepspeedai/DeepSpeed#3832).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from refcoll.chunks import balanced
 from refcoll.communicator import Communicator
-from refcoll.dataparallel.reductions import Bound, Options, divide, shares, working
+from refcoll.dataparallel.reductions import (
+    DETERMINISTIC_SCATTER,
+    Bound,
+    Options,
+    divide,
+    shares,
+    working,
+)
+from refcoll.dataparallel.setup import require_algorithm
 from refcoll.dataparallel.tensors import Bucket
+from refcoll.errors import ArgumentError
 from refcoll.operators import Array
 
 Ownership = Callable[[int, int], tuple[int, ...]]
@@ -57,6 +66,22 @@ class ReduceScatter(Options):
     def bind(self, comm: Communicator, bucket: Bucket) -> Bound:
         """Keeps the shard alone; the whole bucket is there while its gradients come."""
         return _Scattered(self, comm, bucket)
+
+
+def scattering(
+    ownership: str, known: Sequence[str], algorithm: str, deterministic: bool, size: int
+) -> ReduceScatter:
+    """The reduction by these options.  Raises ArgumentError for those that do not exist."""
+    if ownership not in known:
+        raise ArgumentError(f"ownership={ownership!r:.80} must be one of {', '.join(known)}")
+    if deterministic and algorithm not in ("auto", DETERMINISTIC_SCATTER):
+        raise ArgumentError(
+            f"algorithm={algorithm!r:.80} with deterministic=True, which takes "
+            f"{DETERMINISTIC_SCATTER}; leave one of them out"
+        )
+    chosen = DETERMINISTIC_SCATTER if deterministic else algorithm
+    require_algorithm("reduce_scatter", chosen, size)
+    return ReduceScatter(ownership, chosen)
 
 
 class _Scattered:

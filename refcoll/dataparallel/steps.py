@@ -44,7 +44,7 @@ class Steps:
     def __init__(self, comm: Communicator, setup: Setup, ends_step: str) -> None:
         self._comm, self._setup, self._ends_step = comm, setup, ends_step
         self._names = [each.name for each in setup.tensors]
-        self._roll_call = RollCall(comm)
+        self._roll_call = RollCall(comm, "optimizer" in setup.others)
         self._reducer = Reducer(comm, setup.first, setup.first_reduction, setup.overlap)
         self._provisional = setup.rule.warm_up_steps if setup.rebuilds else 0
         """Steps until buckets are built anew."""
@@ -57,6 +57,10 @@ class Steps:
         self._roll: Handle[Roll] | None = None
         self._use: Handle[set[str]] | None = None
         self._next: Handle[Reducer] | None = None
+        self.reduced: Reduced | None = None
+        """Of the last step, from ``wait`` until it is taken or the next backward."""
+        self.made_with = ""
+        """What the last step was made with, in words, where ranks compare that."""
 
     @property
     def buckets(self) -> Sequence[Bucket]:
@@ -67,6 +71,7 @@ class Steps:
         """A backward of so many samples; ``together`` with all ranks, the last of a step."""
         number = self._setup.averaging.weight(weight)
         self._require_finished()
+        self.reduced = None
         self._weight += number
         self._together = together
         if together:
@@ -104,11 +109,19 @@ class Steps:
         if self._next is not None:
             self._reducer, self._next = self._next.wait(), None
         self._weight = 0.0
-        return Reduced(reducer.buckets, values, used, timeline)
+        self.reduced = Reduced(reducer.buckets, values, used, timeline)
+        return self.reduced
+
+    def take(self) -> Reduced:
+        """What ``wait`` has given, once."""
+        taken, self.reduced = self.reduced, None
+        assert taken is not None  # it was waited for
+        return taken
 
     def join(self) -> bool:
         """Take part in a step without a batch, if any rank has one; whether there is a step."""
         self._require_finished()
+        self.reduced = None
         if self._call_the_roll().wait().active == 0:
             self._reducer.forget()  # what came in batches of no samples
             return False
@@ -119,13 +132,17 @@ class Steps:
     def leave(self) -> None:
         """No more steps.  Raises ArgumentError for what would be lost, DisagreementError where
         other ranks go on."""
+        self.require_between()
+        self._roll_call.start(0.0, False, leaves=True, made_with=self.made_with).wait()
+
+    def require_between(self) -> None:
+        """Raise ArgumentError within a step: for gradients that would be lost."""
         self._require_finished()
         if self._weight:
             raise ArgumentError(
                 "gradients accumulated in no_sync() since the last step would be lost: end "
                 f"with a backward() outside of it, and {self._ends_step}"
             )
-        self._roll_call.start(0.0, False, leaves=True).wait()
 
     def give_up(self) -> None:
         """Something has failed: nobody will wait for what is under way."""
@@ -141,7 +158,8 @@ class Steps:
             raise ArgumentError("a backward() is under way; leave its `with` first")
 
     def _call_the_roll(self) -> Handle[Roll]:
-        self._roll = self._roll_call.start(self._weight, self._weight > 0)
+        active = self._weight > 0
+        self._roll = self._roll_call.start(self._weight, active, made_with=self.made_with)
         return self._roll
 
     def _divisor(self) -> Divisor:
