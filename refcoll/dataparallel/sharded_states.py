@@ -103,14 +103,13 @@ class ShardedStates:
         return self._optimizer.states.get(self._key(bucket), {})
 
     def _whole(self, shard: Any, bucket: Bucket, root: int | None) -> Any:
-        """The bucket's elements, without padding; a number as it is."""
+        """The bucket's elements, and padding; a number as it is."""
         if not isinstance(shard, np.ndarray):
             return shard
         counts = self._scatter.counts(bucket, self._comm.size)
         if root is None:
-            return self._comm.all_gather(shard, counts=counts, check=False)[: bucket.count]
-        flat = self._comm.gather(shard, root, counts=counts, check=False)
-        return None if flat is None else flat[: bucket.count]
+            return self._comm.all_gather(shard, counts=counts, check=False)
+        return self._comm.gather(shard, root, counts=counts, check=False)
 
     def _shard(self, parts: Sequence[Any], bucket: Bucket) -> Any:
         """This rank's of arrays, padded with zeros; of numbers, which are alike, the first."""

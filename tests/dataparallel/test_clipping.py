@@ -71,6 +71,29 @@ def test_more_elements_than_a_block(dtype):
     require_nearest_root(found.root(), Fraction(n * (n + 1) * (2 * n + 1), 6))
 
 
+def test_a_root_just_above_the_middle_between_two_floats_is_rounded_up():
+    """a^2 + b^2 = c^2, c odd and of 54 digits: a float would be c - 1 or c + 1; and 1 beside it,
+    so small that 64 digits more do not show it.  c = p^2 + q^2 is 1 modulo 4: even is below."""
+    p, q = 90_000_000, 37_279_221
+    a, b, c = p * p - q * q, 2 * p * q, p * p + q * q
+    assert a * a + b * b == c * c
+    assert max(a, b) < 1 << 53 < c < 1 << 54
+    values = Squares(DOUBLE)
+    values.add(np.array([a * 2.0**-1064, b * 2.0**-1064, 5e-324]))
+    assert values.root() == (c + 1) * 2.0**-1064
+
+
+@pytest.mark.parametrize("dtype", [*FORMATS], ids=str)
+def test_the_greatest_numbers_of_many_ranks_fit_into_the_words(dtype):
+    """1024 ranks with four of them each: the norm is 64 times as much, or infinite."""
+    greatest = ml_dtypes.finfo(dtype).max
+    found = Squares(format_of([dtype]))
+    found.add(np.array([greatest] * 4, dtype))
+    found.take(found.words() * 1024)
+    assert found.units * Fraction(2) ** (2 * found.format.least) == 4096 * exact([greatest])
+    assert found.root() == 64 * float(greatest)
+
+
 @pytest.mark.parametrize(
     ("values", "norm"),
     [
