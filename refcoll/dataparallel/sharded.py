@@ -21,8 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.averaging import Averaging
 from refcoll.dataparallel.clipping import checked_norm, norm_over_ranks, scale, squares_of
@@ -32,10 +30,11 @@ from refcoll.dataparallel.replica import Replica
 from refcoll.dataparallel.rollcall import agreed_on
 from refcoll.dataparallel.setup import Settled, Setup, require_algorithm, rule_of, stable
 from refcoll.dataparallel.sharded_states import ShardedStates
-from refcoll.dataparallel.sharding import OWNERSHIPS, ReduceScatter, scattering
+from refcoll.dataparallel.sharding import OWNERSHIPS, ReduceScatter, Shards, scattering
 from refcoll.dataparallel.states import StateDict
 from refcoll.dataparallel.tensors import Bucket, described
 from refcoll.errors import ArgumentError, flag
+from refcoll.inorder import Handle
 from refcoll.operators import Array
 
 
@@ -88,18 +87,31 @@ class Sharded(Replica):
 
         super().__init__(comm, parameters, make)
         assert isinstance(self.setup.reduction, ReduceScatter)
-        self._scatter = self.setup.reduction
-        self.optimizer, self._gather, self._owner = optimizer, gather, object()
+        self._shards = Shards(self.comm, self.setup.reduction, gather)
+        self.optimizer, self._owner = optimizer, object()
         self._steps.made_with = stable(optimizer)
         self.shards: Sequence[Array] = ()
         """The mean gradients of one's shards, by bucket, of the last step."""
 
     def step(self) -> None:
         """Wait for the shards' mean gradients, update, and gather the parameters.  Collective."""
+        self.start_step().wait()
+
+    def start_step(self) -> Handle[None]:
+        """``step`` in the background, once the mean gradients are there.
+
+        Leave parameters and optimizer alone until the handle's ``wait()``.  Several replicas may
+        start their steps in any order, and wait for them in any.
+        """
         self.wait_for_shards()
         self._steps.made_with = stable(self.optimizer)
-        for bucket, gradient in zip(self._steps.take().buckets, self.shards, strict=True):
-            self._update(bucket, gradient)
+        pairs = [*zip(self._steps.take().buckets, self.shards, strict=True)]
+
+        def update() -> None:
+            for bucket, gradient in pairs:
+                self._update(bucket, gradient)
+
+        return self.comm.submit(update)
 
     def wait_for_shards(self) -> Sequence[Array]:
         """One's shards' mean gradients, flat, by bucket, padding included; until the next backward.
@@ -154,21 +166,14 @@ class Sharded(Replica):
 
     def _states(self) -> ShardedStates:
         return ShardedStates(
-            self.comm, self.optimizer, self.setup.tensors, self.buckets, self._scatter, self._owner
+            self.comm, self.optimizer, self.setup.tensors, self.buckets, self._shards, self._owner
         )
 
     def _update(self, bucket: Bucket, gradient: Array) -> None:
-        counts = self._scatter.counts(bucket, self.comm.size)
-        flat = np.zeros(sum(counts), bucket.dtype)
-        views = bucket.views(flat[: bucket.count])
-        for name, view in views.items():
-            view[...] = self.parameters[name]
-        start = sum(counts[: self.comm.rank])
-        mine = flat[start : start + counts[self.comm.rank]].copy()
+        mine = self._shards.cut([self.parameters[each.name] for each in bucket.tensors], bucket)
         self._states().update(bucket, mine, gradient)
-        self.comm.all_gather(mine, counts=counts, out=flat, algorithm=self._gather, check=False)
-        for name, view in views.items():
-            self.parameters[name][...] = view
+        for name, each in self._shards.gathered(mine, bucket).items():
+            self.parameters[name][...] = each
 
 
 class Zero2(Sharded):

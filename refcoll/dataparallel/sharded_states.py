@@ -10,8 +10,8 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.optimizers import Optimizer
 from refcoll.dataparallel.rollcall import agreed_on
-from refcoll.dataparallel.sharding import ReduceScatter
-from refcoll.dataparallel.states import State, StateDict, fingerprint, loaded, whole
+from refcoll.dataparallel.sharding import Shards
+from refcoll.dataparallel.states import State, StateDict, copied, fingerprint, loaded, whole
 from refcoll.dataparallel.tensors import Bucket, Tensor
 from refcoll.errors import ArgumentError, integer
 from refcoll.operators import Array
@@ -25,10 +25,10 @@ class ShardedStates:
 
     def __init__(
         self, comm: Communicator, optimizer: Optimizer, tensors: Sequence[Tensor],
-        buckets: Sequence[Bucket], scatter: ReduceScatter, owner: object,
+        buckets: Sequence[Bucket], shards: Shards, owner: object,
     ) -> None:  # fmt: skip
         self._comm, self._optimizer, self._tensors = comm, optimizer, tensors
-        self._buckets, self._scatter, self._owner = buckets, scatter, owner
+        self._buckets, self._shards, self._owner = buckets, shards, owner
 
     def update(self, bucket: Bucket, shard: Array, gradient: Array) -> None:
         """Update a shard, padding included, with its state."""
@@ -45,14 +45,13 @@ class ShardedStates:
 
         def checked() -> tuple[Record, int | None]:
             require()
+            to = _checked_root(root, self._comm.size)
             said = {f"states of bucket {b.index}": _said(self._of(b)) for b in self._buckets}
-            return {"root": root, **said}, _checked_root(root, self._comm.size)
+            return {"root": to, **said}, to
 
         to = agreed_on(self._comm, "state_dict", checked)
         found = self._comm.submit(lambda: self._gathered(to)).wait()
-        if not found:
-            return {}
-        return whole(self._optimizer, {each.name: found[each.name] for each in self._tensors})
+        return whole(self._optimizer, found) if to is None or to == self._comm.rank else {}
 
     def load(self, state_dict: StateDict, require: Callable[[], None]) -> None:
         """Take over this rank's shards of them, and the optimizer's options.  Collective."""
@@ -68,14 +67,16 @@ class ShardedStates:
         self._put(found.states)
 
     def _gathered(self, root: int | None) -> dict[str, State]:
-        """By parameter, on all ranks or on ``root``; elsewhere none."""
-        found: dict[str, State] = {}
+        """By parameter, on all ranks or on ``root``; elsewhere without arrays."""
+        found: dict[str, State] = {each.name: {} for each in self._tensors}
         for bucket in self._buckets:
-            state = sorted(self._of(bucket).items())
-            flat = {name: self._whole(each, bucket, root) for name, each in state}
-            if root is None or root == self._comm.rank:
-                found |= _by_parameter(flat, bucket)
-        return found
+            for entry, value in sorted(self._of(bucket).items()):
+                whole = {each.name: value for each in bucket.tensors}
+                if isinstance(value, np.ndarray):
+                    whole = self._shards.gathered(value, bucket, root)
+                for name, each in whole.items():
+                    found[name][entry] = each
+        return {name: copied(state) for name, state in found.items()}
 
     def _require_alike(self, states: Mapping[Hashable, State]) -> None:
         """Raise ArgumentError where parameters of one bucket have other entries, or steps."""
@@ -95,31 +96,16 @@ class ShardedStates:
             parts = [states.get(each.name, {}) for each in bucket.tensors]
             if parts[0]:
                 self._optimizer.states[self._key(bucket)] = {
-                    entry: self._shard([each[entry] for each in parts], bucket)
-                    for entry in parts[0]
+                    entry: self._cut([each[entry] for each in parts], bucket) for entry in parts[0]
                 }
 
     def _of(self, bucket: Bucket) -> State:
         return self._optimizer.states.get(self._key(bucket), {})
 
-    def _whole(self, shard: Any, bucket: Bucket, root: int | None) -> Any:
-        """The bucket's elements, and padding; a number as it is."""
-        if not isinstance(shard, np.ndarray):
-            return shard
-        counts = self._scatter.counts(bucket, self._comm.size)
-        if root is None:
-            return self._comm.all_gather(shard, counts=counts, check=False)
-        return self._comm.gather(shard, root, counts=counts, check=False)
-
-    def _shard(self, parts: Sequence[Any], bucket: Bucket) -> Any:
-        """This rank's of arrays, padded with zeros; of numbers, which are alike, the first."""
-        if not isinstance(parts[0], np.ndarray):
-            return parts[0]
-        counts = self._scatter.counts(bucket, self._comm.size)
-        flat = np.zeros(sum(counts), parts[0].dtype)
-        flat[: bucket.count] = np.concatenate([each.reshape(-1) for each in parts])
-        start = sum(counts[: self._comm.rank])
-        return flat[start : start + counts[self._comm.rank]].copy()
+    def _cut(self, parts: Sequence[Any], bucket: Bucket) -> Any:
+        """This rank's of arrays; of numbers, which are alike, the first."""
+        arrays = isinstance(parts[0], np.ndarray)
+        return self._shards.cut(parts, bucket) if arrays else parts[0]
 
 
 def _checked_root(root: object, size: int) -> int | None:
@@ -130,15 +116,6 @@ def _checked_root(root: object, size: int) -> int | None:
     if not 0 <= number < size:
         raise ArgumentError(f"root={number} must be a rank from 0 to {size - 1}, or None for all")
     return number
-
-
-def _by_parameter(whole: State, bucket: Bucket) -> dict[str, State]:
-    states: dict[str, State] = {each.name: {} for each in bucket.tensors}
-    for entry, value in whole.items():
-        views = bucket.views(value) if isinstance(value, np.ndarray) else {}
-        for name, state in states.items():
-            state[entry] = views[name].copy() if views else value
-    return states
 
 
 def _said(state: State, arrays: bool = True) -> str:

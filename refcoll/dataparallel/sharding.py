@@ -84,6 +84,33 @@ def scattering(
     return ReduceScatter(ownership, chosen)
 
 
+class Shards:
+    """This rank's part of what is laid out as buckets are: parameters, states."""
+
+    def __init__(self, comm: Communicator, scatter: ReduceScatter, gather: str) -> None:
+        self._comm, self._scatter, self._gather = comm, scatter, gather
+
+    def cut(self, whole: Sequence[Array], bucket: Bucket) -> Array:
+        """A copy of one's own elements of the arrays of its parameters, padded with zeros."""
+        counts = self._scatter.counts(bucket, self._comm.size)
+        flat = np.zeros(sum(counts), whole[0].dtype)
+        for view, each in zip(bucket.views(flat).values(), whole, strict=True):
+            view[...] = each
+        start = sum(counts[: self._comm.rank])
+        return flat[start : start + counts[self._comm.rank]].copy()
+
+    def gathered(self, shard: Array, bucket: Bucket, root: int | None = None) -> dict[str, Array]:
+        """All ranks' shards as the arrays of its parameters, by name; on ``root`` alone, {}
+        elsewhere, if there is one.  Unchecked: ranks have agreed on the buckets.  Collective."""
+        comm, algorithm = self._comm, self._gather
+        counts = self._scatter.counts(bucket, comm.size)
+        if root is None:
+            flat = comm.all_gather(shard, counts=counts, algorithm=algorithm, check=False)
+        else:
+            flat = comm.gather(shard, root, counts=counts, check=False)
+        return {} if flat is None else bucket.views(flat)
+
+
 class _Scattered:
     def __init__(self, how: ReduceScatter, comm: Communicator, bucket: Bucket) -> None:
         self._comm, self._bucket, self._algorithm = comm, bucket, how.algorithm

@@ -385,6 +385,23 @@ def test_steps_of_shards_that_come_in_another_order_name_the_remedy():
         refcoll.spawn(2, run, timeout=3)
 
 
+def test_steps_of_shards_that_are_started_may_come_in_any_order():
+    def run(comm):
+        values = [{"p": np.zeros(3)} for _ in range(2)]
+        replicas = [Zero2(comm, each, Sgd(1.0)) for each in values]
+        for _ in range(2):
+            for place, replica in enumerate(replicas):
+                with replica.backward(weight=1) as ready:
+                    ready("p", np.full(3, place + 1.0))
+            ordered = replicas if comm.rank == 0 else replicas[::-1]
+            handles = [replica.start_step() for replica in ordered]
+            for handle in handles[:: -1 if comm.rank == 1 else 1]:
+                handle.wait()
+        return [each["p"].tolist() for each in values]
+
+    assert refcoll.spawn(3, run, timeout=TIMEOUT) == [[[-2.0] * 3, [-4.0] * 3]] * 3
+
+
 def test_clocks_are_compared_with_the_right_sign(monkeypatch):
     """Rank 1's clock shows 100 s more than rank 0's: its times are as much less on rank 0's."""
     import refcoll.dataparallel.timeline as module

@@ -176,7 +176,7 @@ def test_one_rank_alone_may_gather_them():
         values, optimizer = start(), Adam()
         with Zero2(comm, values, optimizer) as replica:
             steps(replica, values, optimizer, range(1))
-            return replica.state_dict(root=1), replica.state_dict()
+            return replica.state_dict(root=np.int64(1)), replica.state_dict()
 
     (empty, _), (one, everyone), _ = spawned(3, run)
     assert empty == {}
