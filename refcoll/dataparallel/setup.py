@@ -49,9 +49,11 @@ class Setup:
     @property
     def remedy_for_unused(self) -> str:
         """What to do where a parameter has no gradient."""
-        if self.kind != "DataParallel":
-            return "all parameters need one here: hand over zeros for those that were not used"
-        return 'where a rank may leave parameters unused, pass unused="find"'
+        if self.kind == "DataParallel":
+            used = 'where a rank may leave parameters unused, pass unused="find"'
+        else:
+            used = "all parameters need one here: hand over zeros for those that were not used"
+        return f"{used}; leave frozen ones out of the replica's parameters"
 
     @cached_property
     def first(self) -> tuple[Bucket, ...]:

@@ -192,7 +192,7 @@ class ParameterServer(Sharded):
         optimizer: Optimizer,
         **options: Any,
     ) -> None:
-        if options.get("deterministic") is not True:
+        if not options.get("deterministic"):
             options = {"algorithm": "direct", **options}
         options = {"gather": "direct", **options, "ownership": "root"}
         super().__init__(comm, parameters, optimizer, **options)

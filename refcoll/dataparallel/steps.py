@@ -59,8 +59,7 @@ class Steps:
         self._next: Handle[Reducer] | None = None
         self.reduced: Reduced | None = None
         """Of the last step, from ``wait`` until it is taken or the next backward."""
-        self.made_with = ""
-        """What the last step was made with, in words, where ranks compare that."""
+        self.made_with = ""  # what the last step was, in words, where ranks compare that
 
     @property
     def buckets(self) -> Sequence[Bucket]:
@@ -131,7 +130,8 @@ class Steps:
 
     def leave(self) -> None:
         """No more steps.  Raises ArgumentError for what would be lost, DisagreementError where
-        other ranks go on."""
+        other ranks go on, PoisonedError where something has failed before."""
+        self._comm.submit(lambda: None).ignore()  # refused if it has: that is why the rest is so
         self.require_between()
         self._roll_call.start(0.0, False, leaves=True, made_with=self.made_with).wait()
 

@@ -83,6 +83,12 @@ def test_a_root_just_above_the_middle_between_two_floats_is_rounded_up():
     assert values.root() == (c + 1) * 2.0**-1064
 
 
+def test_what_travels_are_two_counts_and_words_for_twice_the_range_of_exponents():
+    """float32: from 2^-298 to 2^256, and 2^64 of them: 618 bits.  float64: 4260 bits."""
+    assert Squares(SINGLE).words().nbytes == 8 * (2 + 20) == 176
+    assert Squares(DOUBLE).words().nbytes == 8 * (2 + 134) == 1088
+
+
 @pytest.mark.parametrize("dtype", [*FORMATS], ids=str)
 def test_the_greatest_numbers_of_many_ranks_fit_into_the_words(dtype):
     """1024 ranks with four of them each: the norm is 64 times as much, or infinite."""
@@ -219,6 +225,24 @@ def test_what_is_not_finite_on_one_rank_is_so_on_all_and_the_step_can_be_left_ou
         return str(norm), values["p"].tolist()
 
     assert refcoll.spawn(3, run, timeout=TIMEOUT) == [(said, [-1.0] * 6)] * 3
+
+
+def test_ranks_that_have_run_out_of_batches_clip_with_the_others():
+    """Rank 1 alone has a second batch, of mean (3, 4): the norm is 5 on all."""
+
+    def run(comm):
+        values, norms = {"p": np.zeros(2)}, []
+        with Zero2(comm, values, Sgd(1.0), uneven=True) as replica:
+            for _ in range(1 + (comm.rank == 1)):
+                fed(replica, {"p": np.array([3.0, 4.0])})
+                norms.append(replica.clip_grad_norm_(inf))
+                replica.step()
+            for _ in replica.join():
+                norms.append(replica.clip_grad_norm_(inf))
+                replica.step()
+        return norms, values["p"].tolist()
+
+    assert refcoll.spawn(3, run, timeout=TIMEOUT) == [([5.0, 5.0], [-6.0, -8.0])] * 3
 
 
 def heard(use):

@@ -92,6 +92,10 @@ def test_an_algorithm_that_does_not_exist():
         ({"optimizer": "adam"}, "optimizer='adam' must be an Optimizer: Sgd, Adam"),
         ({"algorithm": "rings"}, "algorithm='rings' does not exist for reduce_scatter"),
         ({"gather": "rings"}, "algorithm='rings' does not exist for all_gather"),
+        (
+            {"algorithm": "ring", "deterministic": True},
+            "algorithm='ring' with deterministic=True, which takes butterfly; leave one of them",
+        ),
         ({"ownership": "root"}, "ownership='root' must be one of balanced, padded"),
         ({"ownership": "thirds"}, "ownership='thirds' must be one of balanced, padded"),
     ],
@@ -302,3 +306,30 @@ def test_one_rank_that_has_not_waited():
     found = heard(make)
     assert found[1][0] is ArgumentError
     assert all("was never waited for" in said for _, said in found)
+
+
+@pytest.mark.parametrize("kind", [DataParallel, lambda *args: Zero2(*args, Sgd(0.1))])
+def test_a_failure_that_was_caught_is_what_leaving_tells_of(kind):
+    """And not the gradients that had come."""
+
+    def fail(replica, rank):
+        with replica.backward(1) as ready:
+            ready("b", parameters()["b"])
+            if rank == 1:
+                raise ValueError("a bad batch")
+            ready("a", parameters()["a"])
+        replica.comm.barrier()
+
+    def make(comm):
+        caught = pytest.raises((ValueError, RefcollError), match="a bad batch")
+        with kind(comm, parameters()) as replica, caught:
+            fail(replica, comm.rank)
+
+    for error, said in heard(make):
+        assert error is refcoll.PoisonedError
+        assert "a bad batch" in said
+
+
+def test_what_is_frozen_is_to_be_left_out():
+    found = heard(lambda comm: given(DataParallel(comm, parameters()), b=parameters()["b"]))
+    assert all("leave frozen ones out of the replica's parameters" in said for _, said in found)

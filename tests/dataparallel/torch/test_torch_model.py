@@ -162,3 +162,94 @@ def test_a_sparse_gradient_is_refused_by_its_name():
 def test_a_module_elsewhere_than_on_the_cpu_is_refused():
     with pytest.raises(refcoll.ArgumentError, match="weight is on meta; move the module"):
         refcoll.spawn(1, lambda comm: TorchReplica(comm, torch.nn.Linear(2, 1, device="meta")))
+
+
+def test_a_module_without_anything_to_train_is_refused():
+    def run(comm):
+        TorchReplica(comm, linear().requires_grad_(False))
+
+    with pytest.raises(refcoll.ArgumentError, match=r"Linear\(.* has no parameter that requires"):
+        refcoll.spawn(2, run, timeout=TIMEOUT)
+
+
+def test_a_parameter_that_is_thawed_later_is_not_left_out_in_silence():
+    def run(comm):
+        module = network(0)
+        with TorchReplica(comm, module) as replica:
+            module[0].weight.requires_grad = True
+            replica.backward(module(torch.ones(2, 3)).sum(), weight=2)
+
+    with pytest.raises(refcoll.ArgumentError, match=r"0\.weight did not require a gradient when"):
+        refcoll.spawn(2, run, timeout=TIMEOUT)
+
+
+def test_to_call_the_loss_s_own_backward_is_an_error_and_not_only_now_and_then():
+    def run(comm, ours):
+        module = linear()
+        with TorchReplica(comm, module) as replica:
+            module(torch.ones(1, 2)).sum().backward()
+            if ours:
+                replica.backward(module(torch.ones(1, 2)).sum(), weight=1)
+                replica.wait()
+
+    with pytest.raises(refcoll.ArgumentError, match=r"call replica\.backward\(loss\)"):
+        refcoll.spawn(2, run, False, timeout=TIMEOUT)
+    refcoll.spawn(2, run, True, timeout=TIMEOUT)
+
+
+def tied():
+    """An embedding that is the last layer, too; rank 1 begins elsewhere."""
+    module = torch.nn.Sequential(torch.nn.Embedding(3, 2), torch.nn.Linear(2, 3, bias=False))
+    module[1].weight = module[0].weight
+    return module
+
+
+def test_tied_parameters_are_one_and_are_clipped_as_one():
+    """One process with both batches is the reference; torch clips the means in ``p.grad``."""
+    batches = [torch.tensor([0, 2]), torch.tensor([1, 2])]
+
+    def loss(module, batch):
+        return module(batch).pow(2).mean(dim=1).sum() / len(batch)
+
+    torch.manual_seed(0)
+    alone = tied()
+    begin = {name: each.clone() for name, each in alone.state_dict().items()}
+    loss(alone, torch.cat(batches)).backward()
+    norm = torch.nn.utils.clip_grad_norm_(alone.parameters(), 0.1)
+
+    def run(comm):
+        module = tied()
+        if comm.rank == 0:
+            module.load_state_dict(begin)
+        with TorchReplica(comm, module) as replica:
+            replica.backward(loss(module, batches[comm.rank]), weight=2)
+            replica.wait()
+            found = torch.nn.utils.clip_grad_norm_(module.parameters(), 0.1)
+            return found.item(), module[0].weight.grad.tolist()
+
+    for found, gradient in refcoll.spawn(2, run, timeout=TIMEOUT):
+        assert found == pytest.approx(norm.item(), rel=1e-6)
+        np.testing.assert_allclose(gradient, alone[0].weight.grad.tolist(), rtol=1e-5)
+
+
+def test_a_grad_scaler_leaves_out_the_same_step_on_all_ranks():
+    """Rank 1's second batch is infinite.  Of 1024 the scale is doubled, halved and doubled."""
+
+    def run(comm):
+        module, scales = linear(), []
+        optimizer = torch.optim.SGD(module.parameters(), 0.5)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=1)
+        with TorchReplica(comm, module) as replica:
+            for step in range(3):
+                x = torch.full((1, 2), np.inf if (comm.rank, step) == (1, 1) else 1.0)
+                replica.backward(scaler.scale(module(x).sum()), weight=1)
+                replica.wait()
+                scaler.unscale_(optimizer)
+                torch.nn.utils.clip_grad_norm_(module.parameters(), 2.0)
+                scaler.step(optimizer)
+                scaler.update()
+                scales.append(scaler.get_scale())
+        return scales, module.weight.tolist()
+
+    right = [2048.0, 1024.0, 2048.0], [[-1.0, -1.0]]
+    assert refcoll.spawn(2, run, timeout=TIMEOUT) == [right] * 2
