@@ -58,8 +58,8 @@ class Group(Calls):
             shards=shards, nodes=self.nodes if nodes is None else nodes,
             tuning=self.tuning,
         )  # fmt: skip
-        request = self._handed_over(request)
-        return self._do(lambda: CollectivePlan(self, request, self._next(), check))
+        considered = self._handed_over(request, once=False)
+        return self._do(lambda: CollectivePlan(self, considered, self._next(), check))
 
     def empty(self, shape: int | Sequence[int], dtype: Any = np.float64) -> Array:
         """An uninitialised array in memory that the transport moves best; use it like any other.

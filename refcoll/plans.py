@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from refcoll.agreement import CHANNEL
 from refcoll.buffers import Buffers
-from refcoll.calls import Calls
+from refcoll.calls import Calls, Considered
 from refcoll.errors import ArgumentError
 from refcoll.inorder import Handle
 from refcoll.interpreters.execute import Plan
 from refcoll.operators import Array
-from refcoll.requests import Request
 
 if TYPE_CHECKING:
     from refcoll.stragglers import Watch
@@ -27,9 +26,9 @@ class CollectivePlan:
     run their plans in the same order.
     """
 
-    def __init__(self, comm: Calls, request: Request, sequence: int, check: bool) -> None:
+    def __init__(self, comm: Calls, considered: Considered, sequence: int, check: bool) -> None:
         self._comm = comm
-        call, _ = comm._agreed(request, sequence, None, check, once=False)
+        call, _ = comm._agreed(considered, sequence, None, check)
         self.algorithm = call.program.name
         self.reason = call.reason
         """Why this algorithm, in words."""
