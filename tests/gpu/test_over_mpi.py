@@ -41,6 +41,7 @@ CASES = (
     "sharing",
     "copies",
     "lifetimes",
+    "half_started",
     "ordinary_use",
     "trials",
     "algorithms",

@@ -10,7 +10,7 @@ import numpy as np
 
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.pointers import DeviceBytes
-from refcoll_cupy.ways import Part, never_waits, parts
+from refcoll_cupy.ways import Part, parts
 from refcoll_mpi.driver import MPI
 from refcoll_mpi.messages import Irecv, Isend
 
@@ -37,7 +37,7 @@ class Direct:
     def outlet(self, to: int, messages: Sequence[Part], tag: int) -> Outlet:
         """See Way."""
         return Outlet([
-            Isend(self._comm, Outgoing(self._bytes(part), to), tag, never_waits)
+            Isend(self._comm, Outgoing(self._bytes(part), to), tag)
             for part in self._cut(messages)
         ])  # fmt: skip
 
@@ -45,9 +45,7 @@ class Direct:
         """See Way."""
         cut = list(self._cut(messages))
         irecvs = [
-            Irecv(
-                self._comm, Incoming(part.view.nbytes, source, self._bytes(part)), tag, never_waits
-            )
+            Irecv(self._comm, Incoming(part.view.nbytes, source, self._bytes(part)), tag)
             for part in cut
         ]
         return Inlet(cut, irecvs)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from refcoll.transport import Incoming, Lent, Outgoing, TransportError
+from refcoll.transport import Incoming, Lent, Outgoing
 from refcoll_cupy.runtime import Device
 from refcoll_cupy.ways import Inlet, Lane, Part
 from refcoll_mpi import ending
+from refcoll_mpi.telling import coming, going
 
 if TYPE_CHECKING:
     from refcoll_cupy.transport import CupyTransport
@@ -49,6 +51,14 @@ class Exchange:
     def start(self) -> None:
         """Put all in flight.  It may wait for the device, but for no other rank."""
         self._end.host.running = self._me
+        self._end.under_way.add(self)
+        try:
+            self._start()
+        except BaseException:  # some may be under way
+            self.abandon()
+            raise
+
+    def _start(self) -> None:
         for copy, view in self._kept:
             self._end.arrays.copy(copy, view)
         if self._lanes:
@@ -57,7 +67,6 @@ class Exchange:
             lane.start()
         for outlet in self._outlets.values():
             outlet.progress()
-        self._end.under_way.add(self)
 
     def wait(self, index: int, timeout: float) -> Lent:
         """Wait for receive ``index``."""
@@ -65,7 +74,7 @@ class Exchange:
         self._until(
             lambda: inlet.done(index),
             timeout,
-            lambda: f"{receive.nbytes} bytes from {{}}",
+            partial(coming, receive.nbytes),
             receive.source,
         )
         inlet.follow(index)
@@ -78,18 +87,16 @@ class Exchange:
     def release(self, timeout: float) -> None:
         """Wait for what was sent."""
         for to, outlet in self._outlets.items():
-            self._until(outlet.done, timeout, lambda to=to: self._sent(to), to)  # type: ignore[misc]
+            nbytes = sum(send.view.nbytes for send in self._sends if send.to == to)
+            self._until(outlet.done, timeout, partial(going, nbytes), to)
         self._end.under_way.discard(self)
-
-    def _sent(self, to: int) -> str:
-        return f"{{}} to receive {sum(s.view.nbytes for s in self._sends if s.to == to)} bytes"
 
     def progress(self) -> None:
         """Of all lanes: who is waited for may wait for another of ours."""
         try:
             for lane in self._lanes:
                 lane.progress()
-        except TransportError:
+        except BaseException:  # also of the device's
             self.abandon()
             raise
 
@@ -103,18 +110,16 @@ class Exchange:
         try:
             if not goes_on():
                 self._end.host.patience.until(goes_on, timeout, awaited, peer)
-        except TransportError:
+        except BaseException:  # also of the device's
             self.abandon()
             raise
 
     def abandon(self) -> None:
-        """After a failure: see ``refcoll_mpi.exchange``.  The memory of what is still under way
-        is kept to the end of the process."""
-        ending.fail()
+        """After a failure: see ``refcoll_mpi.exchange``."""
+        ending.keep(self)
         self._end.under_way.discard(self)
         for lane in self._lanes:
             lane.abandon()
-        _abandoned.append(self)
 
 
 def _by_peer(peers: Sequence[int], views: Sequence[Device]) -> dict[int, list[Part]]:
@@ -123,6 +128,3 @@ def _by_peer(peers: Sequence[int], views: Sequence[Device]) -> dict[int, list[Pa
     for index, (peer, view) in enumerate(zip(peers, views, strict=True)):
         found.setdefault(peer, []).append(Part(index, view))
     return found
-
-
-_abandoned: list[Exchange] = []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy.pinned import LARGEST, Piece, Pool
 from refcoll_cupy.runtime import Event
-from refcoll_cupy.ways import Part, never_waits, parts
+from refcoll_cupy.ways import Part, parts
 from refcoll_mpi.driver import MPI
 from refcoll_mpi.messages import Irecv, Isend
 
@@ -97,7 +97,8 @@ class Outlet:
     def abandon(self) -> None:
         """See Lane.  What is copied is sent all the same: a rank that waits for it learns what is
         wrong from what comes, sooner than from silence."""
-        for copied, piece, nbytes in self._copied:
+        while self._copied:
+            copied, piece, nbytes = self._copied.popleft()
             with suppress(Exception):  # the first error is what is told
                 copied.synchronize()
                 self._send(piece, nbytes)
@@ -113,7 +114,7 @@ class Outlet:
 
     def _send(self, piece: Piece, nbytes: int) -> None:
         message = Outgoing(piece.octets[:nbytes], self._to)
-        isend = Isend(self._way.comm, message, self._tag, never_waits)
+        isend = Isend(self._way.comm, message, self._tag)
         isend.start()
         self._sent.append((isend, piece))
 
@@ -188,7 +189,7 @@ class Inlet:
         part = self._parts[self._next]
         self._next += 1
         message = Incoming(part.view.nbytes, self._source, piece.octets[: part.view.nbytes])
-        irecv = Irecv(self._way.comm, message, self._tag, never_waits)
+        irecv = Irecv(self._way.comm, message, self._tag)
         irecv.start()
         self._awaited.append((irecv, piece, part))
 

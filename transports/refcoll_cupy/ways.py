@@ -68,8 +68,3 @@ class Way(Protocol):
 
     def order(self) -> None:
         """What must be, between what is queued so far and what an exchange that starts does."""
-
-
-def never_waits(*_: object) -> None:
-    """How a message of ours waits: not at all."""
-    raise AssertionError("an exchange asks its messages whether they are done, and waits itself")

@@ -62,6 +62,9 @@ def watch() -> None:
     sys.excepthook = hook
 
 
+_kept: list[object] = []
+
+
 def _tell(error: BaseException) -> None:
     """Let those who wait for this process know at once."""
     said = f"was ended by {described(error)}"
@@ -96,6 +99,13 @@ def fail(reason: str = "") -> None:
     """From now on the end of this process ends the job."""
     _State.failed = True
     _State.reason = _State.reason or reason
+
+
+def keep(exchange: object) -> None:
+    """The same; and what is still under way of ``exchange``, which has failed, meets no memory
+    that is freed or used again: it is kept to that end, in which others may still read it."""
+    fail()
+    _kept.append(exchange)
 
 
 def forgive() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -13,6 +14,7 @@ from refcoll_mpi.messages import Irecv, Isend
 from refcoll_mpi.receiving import Inlet
 from refcoll_mpi.sending import Outlet, Post
 from refcoll_mpi.taking import Take
+from refcoll_mpi.telling import coming, going
 
 if TYPE_CHECKING:
     from refcoll_mpi.transport import MPITransport
@@ -37,12 +39,15 @@ class Exchange:
         self._key, self._tag = key(end.context, channel), channel % end.tags
         self._starts: list[Callable[[], None]] = []
         self._posts: list[tuple[Post, Outgoing]] = []
-        self._isends: list[Isend] = []
+        self._isends: list[tuple[Isend, Outgoing]] = []
         self._irecvs: list[Irecv] = []
         self._takes = [self._receive(each) for each in receives]
         for each in sends:
             self._send(each)
-        self._waits = [take.wait for take in self._takes]
+        self._waits = [
+            take.wait if isinstance(take, Take) else partial(self._come, take)
+            for take in self._takes
+        ]
         self._takes_by_lane = [take if isinstance(take, Take) else None for take in self._takes]
         self._current: Take | None = None
         """The receive waited for last, whose data may be lent."""
@@ -56,7 +61,7 @@ class Exchange:
                 inlet, each.nbytes, self._key, each.view, each.dtype, self._until,
                 each.source,
             )  # fmt: skip
-        made = Irecv(self._end.comm, each, self._tag, self._until)
+        made = Irecv(self._end.comm, each, self._tag)
         self._irecvs.append(made)
         self._starts.append(made.start)
         return made
@@ -64,8 +69,8 @@ class Exchange:
     def _send(self, each: Outgoing) -> None:
         outlet = self._end.outlet(each.to)
         if outlet is None:
-            made = Isend(self._end.comm, each, self._tag, self._until)
-            self._isends.append(made)
+            made = Isend(self._end.comm, each, self._tag)
+            self._isends.append((made, each))
             self._starts.append(made.start)
         else:
             self._starts += [post.start for post in self._post(outlet, each)]
@@ -103,8 +108,12 @@ class Exchange:
     def start(self) -> None:
         """Put all in flight; what finds no room is held, and sent in later waits."""
         self._end.running = self._me
-        for start in self._starts:
-            start()
+        try:
+            for start in self._starts:
+                start()
+        except BaseException:  # some may be under way
+            self.abandon()
+            raise
 
     def wait(self, index: int, timeout: float) -> Lent:
         """Wait for receive ``index``."""
@@ -119,6 +128,11 @@ class Exchange:
         except TransportError:
             self.abandon()
             raise
+
+    def _come(self, irecv: Irecv, timeout: float) -> Lent:
+        if not irecv.done():
+            self._until(irecv.done, timeout, partial(coming, irecv.nbytes), irecv.source)
+        return irecv.data
 
     def _until(
         self, done: Callable[[], bool], timeout: float, awaited: Callable[[], str], peer: int
@@ -149,29 +163,19 @@ class Exchange:
             self._current.give_back()
         for outlet in self._outlets:
             if outlet.held:
-                self._settle(self._posts, timeout)
-                return self._finish(timeout)
+                return self._settle([*self._posts, *self._isends], timeout)
         if self._lent:
             self._settle(self._lent, timeout)
         if self._isends:
-            self._finish(timeout)
+            self._settle(self._isends, timeout)
         return None
 
-    def _settle(self, posts: Sequence[tuple[Post, Outgoing]], timeout: float) -> None:
+    def _settle(self, messages: Sequence[tuple[Post | Isend, Outgoing]], timeout: float) -> None:
         try:
-            for post, sent in posts:
-                if not post.done():
-                    self._until(post.done, timeout, lambda sent=sent: (  # type: ignore[misc]
-                        f"{{}} to receive {sent.view.nbytes} bytes"
-                    ), sent.to)  # fmt: skip
-        except TransportError:
-            self.abandon()
-            raise
-
-    def _finish(self, timeout: float) -> None:
-        try:
-            for isend in self._isends:
-                isend.finish(timeout)
+            for message, sent in messages:
+                if not message.done():
+                    awaited = partial(going, sent.view.nbytes)
+                    self._until(message.done, timeout, awaited, sent.to)
         except TransportError:
             self.abandon()
             raise
@@ -180,18 +184,13 @@ class Exchange:
         """After a failure: what is still under way must not meet freed or reused memory, nor
         stand in the way of other communicators.
 
-        Receives are cancelled; the memory that sends and lent receives use is kept to the
-        end of the process, in which others may still read it.  (The caller's own arrays are
-        the caller's: see docs/communicator.md.)
+        Receives are cancelled, and all memory of it is kept.  (The caller's own arrays are the
+        caller's: see docs/communicator.md.)
         """
-        ending.fail()
+        ending.keep(self)
         if self._current is not None:
             self._current.give_back()
         for outlet in self._outlets:
             outlet.forget({post for post, _ in self._posts})
         for irecv in self._irecvs:
             irecv.cancel()
-        _abandoned.append(self)
-
-
-_abandoned: list[Exchange] = []

@@ -1,4 +1,7 @@
-"""Single messages over MPI: to and from ranks on other nodes, or everywhere if so wished."""
+"""Single messages over MPI: to and from ranks on other nodes, or everywhere if so wished.
+
+They are started, and asked whether they are done; it is their exchange that waits.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,13 @@ import numpy as np
 from mpi4py import MPI
 
 from refcoll.transport import Incoming, Lent, Outgoing, TransportError
-from refcoll_mpi.waiting import Until
 
 
 class Isend:
     """One message, ready to be sent again and again; its specification is resolved once."""
 
-    def __init__(self, comm: MPI.Intracomm, message: Outgoing, tag: int, until: Until) -> None:
-        self._comm, self._to, self._tag, self._until = comm, message.to, tag, until
+    def __init__(self, comm: MPI.Intracomm, message: Outgoing, tag: int) -> None:
+        self._comm, self._to, self._tag = comm, message.to, tag
         self._view = message.view
         self._kept = np.empty_like(message.view) if message.changes else None
         sent = message.view if self._kept is None else self._kept
@@ -21,50 +23,46 @@ class Isend:
         self._request = MPI.REQUEST_NULL
 
     def start(self) -> None:
-        """Put it in flight."""
+        """Put it in flight.  Raises TransportError."""
         if self._kept is not None:
             self._kept[:] = self._view
-        self._request = self._comm.Isend(self._spec, self._to, self._tag)
-
-    def finish(self, timeout: float) -> None:
-        """Wait until what was sent may be written again."""
-        if not self.done():
-            self._until(self.done, timeout, self._awaited, self._to)
+        try:
+            self._request = self._comm.Isend(self._spec, self._to, self._tag)
+        except MPI.Exception as error:
+            raise self._failed(error) from error
 
     def done(self) -> bool:
-        """Whether it may be."""
+        """Whether what was sent may be written again.  Raises TransportError."""
         try:
             return self._request.Test()
         except MPI.Exception as error:
-            raise _translated(error, f"sending to rank {self._to}") from error
+            raise self._failed(error) from error
 
-    def _awaited(self) -> str:
-        return f"{{}} to receive {self._spec[1]} bytes"
+    def _failed(self, error: MPI.Exception) -> TransportError:
+        return TransportError(f"MPI failed sending to rank {self._to}: {error.Get_error_string()}")
 
 
 class Irecv:
     """One receive, ready to be started again and again."""
 
-    def __init__(self, comm: MPI.Intracomm, message: Incoming, tag: int, until: Until) -> None:
-        self._comm, self._source, self._tag, self._until = comm, message.source, tag, until
-        self.nbytes = message.nbytes
+    def __init__(self, comm: MPI.Intracomm, message: Incoming, tag: int) -> None:
+        self._comm, self._tag = comm, tag
+        self.nbytes, self.source = message.nbytes, message.source
         landing = np.empty(message.nbytes, np.uint8) if message.view is None else message.view
         self._spec = [landing, message.nbytes, MPI.BYTE]
-        self._data = landing.view(message.dtype) if message.view is None else landing
+        self.data: Lent = landing.view(message.dtype) if message.view is None else landing
+        """What it brings."""
         self._request = MPI.REQUEST_NULL
         self._status = MPI.Status()
         self.received = 0
         """Bytes, as MPI counts them."""
 
     def start(self) -> None:
-        """Post it."""
-        self._request = self._comm.Irecv(self._spec, self._source, self._tag)
-
-    def wait(self, timeout: float) -> Lent:
-        """Wait for it; what it brought."""
-        if not self.done():
-            self._until(self.done, timeout, self._awaited, self._source)
-        return self._data
+        """Post it.  Raises TransportError."""
+        try:
+            self._request = self._comm.Irecv(self._spec, self.source, self._tag)
+        except MPI.Exception as error:
+            raise self._failed(error) from error
 
     def done(self) -> bool:
         """Whether it has come.  Raises TransportError where it is of another size."""
@@ -76,7 +74,7 @@ class Irecv:
                 return False
         except MPI.Exception as error:
             if error.Get_error_class() != MPI.ERR_TRUNCATE:
-                raise _translated(error, f"receiving from rank {self._source}") from error
+                raise self._failed(error) from error
             raise self._wrong_size("more") from error
         self.received = status.Get_count(MPI.BYTE)
         if self.received != self.nbytes:
@@ -88,16 +86,14 @@ class Irecv:
         if self._request != MPI.REQUEST_NULL:
             self._request.Cancel()
 
-    def _awaited(self) -> str:
-        return f"{self.nbytes} bytes from {{}}"
-
     def _wrong_size(self, sent: str) -> TransportError:
         return TransportError(
-            f"rank {self._comm.rank} expected {self.nbytes} bytes from rank {self._source}, "
+            f"rank {self._comm.rank} expected {self.nbytes} bytes from rank {self.source}, "
             f"which sent {sent}",
-            culprit=self._source,
+            culprit=self.source,
         )
 
-
-def _translated(error: MPI.Exception, doing: str) -> TransportError:
-    return TransportError(f"MPI failed {doing}: {error.Get_error_string()}")
+    def _failed(self, error: MPI.Exception) -> TransportError:
+        return TransportError(
+            f"MPI failed receiving from rank {self.source}: {error.Get_error_string()}"
+        )

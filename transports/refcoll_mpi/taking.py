@@ -7,6 +7,7 @@ from typing import Any
 from refcoll.transport import BYTE, Lent, TransportError
 from refcoll_mpi.lanes import LENT, octets
 from refcoll_mpi.receiving import Inlet
+from refcoll_mpi.telling import coming
 from refcoll_mpi.waiting import Until
 
 _SMALL = 4096
@@ -84,7 +85,7 @@ class Take:
 
     def awaited(self) -> str:
         """What it waits for, in words."""
-        return f"{self.nbytes} bytes from {{}}"
+        return coming(self.nbytes)
 
     def _something(self) -> bool:
         return self.wanted in self.inlet.aside or self.inlet.arrived()

@@ -33,6 +33,16 @@ class Wait:
         return Standing(self.doing(), (self.root,), self.awaited(), elsewhere=True)
 
 
+def coming(nbytes: int) -> str:
+    """What one waits for who receives, in words, with {} for the rank."""
+    return f"{nbytes} bytes from {{}}"
+
+
+def going(nbytes: int) -> str:
+    """The same of one who sends."""
+    return f"{{}} to receive {nbytes} bytes"
+
+
 @dataclass(frozen=True)
 class Failure:
     """Why a communicator has failed, and at which rank of the Control's, if that is known."""

@@ -10,6 +10,7 @@ import pytest
 
 import refcoll
 import refcoll_cupy
+import refcoll_mpi
 from late_stream import LateArray, LateRuntime
 from refcoll.communicator import Communicator
 from refcoll.testing.cases import cases
@@ -18,6 +19,8 @@ from refcoll.transport import Incoming, Outgoing
 from refcoll_cupy import modes
 from refcoll_cupy.staged import Staged
 from refcoll_cupy.trial import trial
+from refcoll_mpi import ending
+from refcoll_mpi.messages import Isend
 
 
 def end(mode, devices=8, **options):
@@ -164,6 +167,39 @@ def unheld(transport, kept):
     assert (transport.arrays.to_host(exchange.wait(0, 30)) == other).all()
     exchange.release(30)
     sent().release(30)
+
+
+def half_started():
+    """Where a start raises, its receives are in MPI's hands already: their memory is kept."""
+
+    def refuse(message):
+        raise OSError("no")
+
+    own = refcoll_mpi.connect(shared_memory=False)
+    for transport in (own, end("staged")[0], end("direct")[0]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Isend, "start", refuse)
+            memory = failing(transport)
+        gc.collect()
+        assert memory() is not None, transport.name
+        assert ending.failed()
+        transport.forgive()
+
+
+def failing(transport):
+    """A start that fails; what it has put under way is in what that returns.  Staged, what is
+    copied is sent a little later."""
+    other = 1 - transport.rank
+    send = Outgoing(transport.empty(70_000), other)
+    exchange = transport.prepare([send], [Incoming(70_000, other)], 1)
+
+    def begin():
+        exchange.start()
+        exchange.release(30)
+
+    with pytest.raises(OSError, match="no"):
+        begin()
+    return weakref.ref(exchange)
 
 
 def ordinary_use():
