@@ -15,7 +15,9 @@ from refcoll import ArgumentError
 from refcoll.testing.values import DTYPES, dtype_named
 from refcoll_cupy.accepting import accepted
 from refcoll_cupy.arrays import DeviceArrays
+from refcoll_cupy.compiled import _compiled
 from refcoll_cupy.devices import CupyRuntime
+from refcoll_cupy.kernels import OPTIONS
 
 cupy = pytest.importorskip("cupy", reason="cupy is not installed: pip install 'refcoll[cupy]'")
 
@@ -78,10 +80,38 @@ def test_what_is_called_of_cupy_is_there():
         (cuda.runtime, ["getDevice", "getDeviceCount", "getDeviceProperties", "eventQuery",
                         "pointerGetAttributes", "CUDARuntimeError"]),
         (cupy, ["RawKernel", "empty", "from_dlpack", "asarray"]),
-        (cupy.RawKernel, ["compile", "__call__"]),
+        (cuda.compiler, ["compile_using_nvrtc"]),
+        (cuda.Module, ["load", "get_function"]),
         (cupy.ndarray, ["set", "get"]),
     ):  # fmt: skip
         assert [name for name in names if not hasattr(owner, name)] == []
+
+
+def test_the_compiler_is_given_the_kernels_options_and_none_that_undoes_them(monkeypatch):
+    """CuPy's RawKernel puts -ftz=true behind whatever it is given: then subnormals are zeros."""
+    given = []
+
+    class Program:
+        def __init__(self, *_, **__):
+            pass
+
+        def compile(self, options, *_):
+            given.extend(options)
+            return b"a cubin", {}
+
+    compiler = cupy.cuda.compiler
+    monkeypatch.setattr(compiler, "_NVRTCProgram", Program)
+    monkeypatch.setattr(compiler, "_get_arch_for_options_for_nvrtc", lambda _: ("-arch=sm_90", ""))
+    monkeypatch.setattr(compiler, "_get_nvrtc_version", lambda: (12, 9))
+    monkeypatch.setattr(cupy.cuda, "Module", lambda: SimpleNamespace(
+        load=given.append, get_function=lambda name: name))  # fmt: skip
+    try:
+        assert _compiled(cupy.cuda, "a kernel", "its name", 0) == "its name"
+    finally:
+        _compiled.cache_clear()
+    assert given[-1] == b"a cubin"
+    assert [each for each in given if "ftz" in str(each)] == ["--ftz=false"]
+    assert set(OPTIONS) <= set(given)
 
 
 def test_streams_take_whatever_has_an_events_handle():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from types import SimpleNamespace
 
@@ -66,18 +67,22 @@ def compilations():
 def runtime(monkeypatch, cuda, compilations):
     """CuPy's, where CuPy notes what is compiled and launched."""
 
-    class RawKernel:
-        def __init__(self, code, name, options):
-            self.name = name
-            assert options == kernels.OPTIONS
+    class Module:
+        def load(self, binary):
+            assert binary == "a cubin"
 
-        def compile(self):
-            compilations.append(self.name)
+        def get_function(self, name):
+            compilations.append(name)
+            return lambda blocks, threads, arguments: compilations.append(
+                (f"{name} is launched", blocks, threads, arguments[-1])
+            )
 
-        def __call__(self, blocks, threads, arguments):
-            compilations.append((f"{self.name} is launched", blocks, threads, arguments[-1]))
+    def compiled(code, options):
+        assert options == kernels.OPTIONS
+        return "a cubin", None
 
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, RawKernel=RawKernel))
+    cuda.Module, cuda.compiler = Module, SimpleNamespace(compile_using_nvrtc=compiled)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     yield CupyRuntime()
     _compiled.cache_clear()
 
@@ -94,6 +99,28 @@ def test_an_event_serves_again_when_nobody_holds_its_moment(cuda):
         assert stream.last.ptr == held[-1].ptr
         del held
     assert len(cuda.made) == 4
+
+
+def test_an_event_outlives_a_moment_that_is_garbage_together_with_what_held_it(cuda):
+    """In a cycle: there Python ends all of it at once, and CuPy's events destroy themselves."""
+    destroyed = []
+
+    class Event:
+        ptr = 1
+
+        def __init__(self, disable_timing):
+            pass
+
+        def __del__(self):
+            destroyed.append(self)
+
+    cuda.Event = Event
+    moments = Moments(cuda)
+    cycle = [moments.of(Stream())]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    assert moments.of(Stream())._event not in destroyed
 
 
 def test_events_are_of_the_device_that_is_current(runtime, cuda):

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from late_stream import LateRuntime
+from late_stream import LateArray, LateRuntime
 from refcoll import ArgumentError, spawn, user_operator
 from refcoll.testing.cases import cases
 from refcoll.testing.conformance import CHECKS, SPARE_CHECKS
@@ -81,6 +81,27 @@ def test_short_floats_may_be_merged_in_float(dtype):
         for found in spawn(8, run, arrays=each):
             assert found.dtype == dtype
             assert (found == wanted).all()
+
+
+def test_a_plan_that_runs_a_second_time_allocates_nothing(monkeypatch):
+    """Also where a step sends what it merges into; nor is the arrays' own ``copy`` called, for
+    which a library may have a kernel to compile."""
+    runtime = LateRuntime()
+
+    def refuse(*_):
+        raise AssertionError("no plan is to do this when it runs")
+
+    def run(comm):
+        x = comm.transport.arrays.from_host(np.full(6, 1.0 + comm.rank))
+        plan = comm.plan("all_reduce", x, out=x, algorithm="recursive_doubling")
+        plan.run()
+        comm.barrier()
+        monkeypatch.setattr(LateArray, "copy", refuse)
+        monkeypatch.setattr(runtime, "empty", refuse)
+        return runtime.peek(plan.run())
+
+    for found in spawn(2, run, arrays=on(runtime)):
+        assert (found == 6).all()
 
 
 def test_memory_of_the_communicator_and_a_users_operator():

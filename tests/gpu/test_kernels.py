@@ -176,3 +176,7 @@ def test_other_dtypes_are_refused(dtype):
 def test_fused_multiply_add_is_off():
     """It would round a * b - c * d otherwise; the host's product is of rounded parts."""
     assert "--fmad=false" in kernels.OPTIONS
+
+
+def test_subnormals_are_kept():
+    assert "--ftz=false" in kernels.OPTIONS

@@ -1,6 +1,8 @@
 """Kernels, compiled once in a process, when a plan is made.
 
-At its first launch, where CuPy would compile it, other ranks would wait for that.
+At its first launch, where CuPy would compile it, other ranks would wait for that.  Nor is
+CuPy's RawKernel asked: it compiles with -ftz=true, whatever it is given, and then subnormal
+floats are zeros.
 """
 
 from __future__ import annotations
@@ -25,18 +27,19 @@ class Kernel:
     def __init__(self, cupy: Any, code: str, name: str) -> None:
         """For the current device."""
         with _one_at_a_time:
-            self._raw = _compiled(cupy.RawKernel, code, name, cupy.cuda.runtime.getDevice())
+            self._launch = _compiled(cupy.cuda, code, name, cupy.cuda.runtime.getDevice())
 
     def __call__(self, count: int, *arguments: Any) -> None:
         """Queue it on the current stream."""
         if count:
             blocks = min(_BLOCKS, -(-count // _THREADS))
-            self._raw((blocks,), (_THREADS,), (*arguments, np.int64(count)))
+            self._launch((blocks,), (_THREADS,), (*arguments, np.int64(count)))
 
 
 @lru_cache(maxsize=512)
-def _compiled(raw: Any, code: str, name: str, device: int) -> Any:
+def _compiled(cuda: Any, code: str, name: str, device: int) -> Any:
     """``device`` is what it is compiled for: CuPy asks which is current."""
-    made = raw(code, name, options=OPTIONS)
-    made.compile()
-    return made
+    binary, _ = cuda.compiler.compile_using_nvrtc(code, options=OPTIONS)
+    module = cuda.Module()
+    module.load(binary)
+    return module.get_function(name)

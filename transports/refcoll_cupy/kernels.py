@@ -21,8 +21,8 @@ import numpy as np
 from refcoll.transport import ArgumentError
 from refcoll_cupy.device_code import KERNEL, MERGE, PRELUDE
 
-OPTIONS = ("--fmad=false",)
-"""For the device's compiler.  It keeps subnormals and divides exactly unless told otherwise."""
+OPTIONS = ("--fmad=false", "--ftz=false", "--prec-div=true")
+"""For the device's compiler: no fused multiply-add, subnormals kept, division exact."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ class Moments:
         """``cuda`` is ``cupy.cuda``."""
         self._cuda = cuda
         self._free: deque[Any] = deque()
+        self._made: list[Any] = []
+        """Every event, held here: what only moments held would be destroyed with them where the
+        garbage collector finds both, though the moment has given it back."""
 
     def of(self, stream: Any) -> Moment:
         """That of all that is queued on ``stream`` by now."""
@@ -28,6 +31,7 @@ class Moments:
             event = self._free.pop()
         except IndexError:
             event = self._cuda.Event(disable_timing=True)  # they order, and time nothing
+            self._made.append(event)
         stream.record(event)
         return Moment(self._cuda, event, self._free)
 

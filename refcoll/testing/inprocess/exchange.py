@@ -9,7 +9,16 @@ from itertools import islice
 from refcoll.testing.inprocess.desks import Letter
 from refcoll.testing.inprocess.waiting import Waiting
 from refcoll.testing.inprocess.world import World
-from refcoll.transport import HOST, Arrays, Exchange, Incoming, Lent, Outgoing, TransportError
+from refcoll.transport import (
+    HOST,
+    Arrays,
+    Bytes,
+    Exchange,
+    Incoming,
+    Lent,
+    Outgoing,
+    TransportError,
+)
 
 
 class LetterExchange(Exchange):
@@ -30,15 +39,20 @@ class LetterExchange(Exchange):
         self._waiting = Waiting(world, rank, doing, self._early, self._keep)
         self._sends, self._receives = tuple(sends), tuple(receives)
         self._arrays: Arrays = world.arrays[rank] if channel else HOST
+        self._kept = [(self._room(send.view), send.view) for send in sends if send.changes]
+        """(copy, view) of what the caller may write as soon as it has started."""
+        copies = iter(self._kept)
+        self._sent = [next(copies)[0] if send.changes else send.view for send in sends]
         self._at = 0
         """The receive that is waited for; those behind it are open too."""
         self._posted: list[Letter] = []
         self._arrived: list[Letter] = []
 
     def start(self) -> None:
-        views = [send.view.copy() if send.changes else send.view for send in self._sends]
-        sent = self._arrays.mark() if views else None
-        self._posted = [Letter(view, self._desk, sent) for view in views]
+        for copy, view in self._kept:
+            self._arrays.copy(copy, view)
+        sent = self._arrays.mark() if self._sent else None
+        self._posted = [Letter(view, self._desk, sent) for view in self._sent]
         self._arrived = []
         for send, letter in zip(self._sends, self._posted, strict=True):
             self._desks[send.to].put(letter, (self._rank, self._channel))
@@ -73,7 +87,7 @@ class LetterExchange(Exchange):
         self._waiting.until(
             lambda: all(letter.taken for letter in self._posted),
             self._not_taken,
-            self._sent,
+            self._awaited,
             timeout,
         )
         for letter in self._posted:
@@ -98,7 +112,7 @@ class LetterExchange(Exchange):
         pairs = zip(self._sends, self._posted, strict=True)
         return sorted({send.to for send, letter in pairs if not letter.taken})
 
-    def _sent(self) -> str:
+    def _awaited(self) -> str:
         nbytes = sum(send.view.nbytes for send in self._sends)
         return f"{{}} to receive {nbytes} bytes that were sent"
 
@@ -116,5 +130,11 @@ class LetterExchange(Exchange):
     def _keep(self, letter: Letter) -> None:
         """Copy it, so that its sender can go on."""
         self._arrays.after(letter.sent)
-        letter.view = letter.view.copy()
+        kept = self._room(letter.view)
+        self._arrays.copy(kept, letter.view)
+        letter.view = kept
         self._take(letter)
+
+    def _room(self, like: Bytes) -> Bytes:
+        """Memory for as many bytes; the library's own ``copy`` may have a kernel to compile."""
+        return self._arrays.scratch(like.nbytes)
