@@ -24,6 +24,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from checking_bits import bits
 from checking_bounds import GOAL, below
 from checking_children import LONGEST, Part, all_tried, child, jobs
 from checking_right import algorithms, conformance, race, random_data, torch_tensors
@@ -35,9 +36,11 @@ from refcoll.testing.mpirun import mpirun
 SECONDS, NO_GPU = 600.0, 3
 FORMAT = 1
 """Of the JSON."""
+CUPYS = ("cupy", "cupy-cuda12x", "cupy-cuda13x")
+"""Names under which CuPy is installed."""
 OTHERS = (torch_tensors, nccl)
 """Parts for which another library may be missing."""
-ALONE = (ceiling, conformance, algorithms, random_data, race, in_process)
+ALONE = (ceiling, conformance, bits, algorithms, random_data, race, in_process)
 PARTS = {part.__name__: part for part in (*ALONE, *OTHERS, by_mpi)}
 
 
@@ -69,7 +72,7 @@ def _excused(title, found):
 def versions():
     """Of what takes part; null where it is not there."""
     told = {"python": platform.python_version(), "machine": platform.machine()}
-    for name in ("refcoll", "cupy-cuda12x", "numpy", "mpi4py", "torch"):
+    for name in ("refcoll", *CUPYS, "nvidia-cuda-nvrtc-cu12", "numpy", "mpi4py", "torch"):
         try:
             told[name] = version(name)
         except PackageNotFoundError:
@@ -78,19 +81,28 @@ def versions():
 
 
 def device():
-    """Its name, and what drives it; raises where there is none, saying why."""
+    """Its name, and what drives it; raises RefcollError where there is none, saying why."""
     from refcoll_cupy.devices import CupyRuntime
 
     count = CupyRuntime().devices()
     import cupy
 
-    known, cuda = cupy.cuda.runtime.getDeviceProperties(0), cupy.cuda.runtime
-    return {
-        "devices": count,
-        "name": known["name"].decode(),
-        "driver": cuda.driverGetVersion(),
-        "runtime": cuda.runtimeGetVersion(),
+    cuda = cupy.cuda.runtime
+    asked = {
+        "name": lambda: cuda.getDeviceProperties(0)["name"].decode(),
+        "driver": cuda.driverGetVersion,
+        "runtime": cuda.runtimeGetVersion,
+        "compiler": cupy.cuda.nvrtc.getVersion,
     }
+    return {"devices": count} | {name: _answer(ask) for name, ask in asked.items()}
+
+
+def _answer(ask):
+    """Or what went wrong with asking, in words: it is not to end everything."""
+    try:
+        return ask()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def probe():
@@ -102,8 +114,8 @@ def probe():
         return {"ended": ended.words()}
 
 
-def looked(launchers):
-    """All of the JSON."""
+def looked(launchers, keep=lambda told: None):
+    """All of the JSON; ``keep`` is given it, as far as it is known, after each part."""
     told = {"format": FORMAT, "versions": versions(), "gpu": False, "holds": None}
     until = time.monotonic() + SECONDS
     try:
@@ -112,9 +124,11 @@ def looked(launchers):
         return told | {"verdict": f"no GPU: {error}"}
     told["probe"] = probe()
     alone, others = ([Part(f.__name__, f.__name__) for f in each] for each in (ALONE, OTHERS))
-    found = all_tried([*alone, *others, *jobs(launchers)], until)
+    told |= {"gpu": True, "goal": GOAL, "verdict": "it has not come to its end"}
+    parts = [*alone, *others, *jobs(launchers)]
+    found = all_tried(parts, until, lambda found: keep(told | {"found": found}))
     holds, verdict = judged(found)
-    return told | {"gpu": True, "goal": GOAL, "holds": holds, "verdict": verdict, "found": found}
+    return told | {"holds": holds, "verdict": verdict, "found": found}
 
 
 def asked():
@@ -149,10 +163,14 @@ def main():
     if given.child:
         name, *arguments = given.child
         return child(PARTS[name], name, arguments)
-    told = looked(given.launchers)
+
+    def keep(told):
+        if given.json:
+            given.json.write_text(json.dumps(told, indent=1) + "\n")
+
+    told = looked(given.launchers, keep)
     print(told["verdict"], flush=True)
-    if given.json:
-        given.json.write_text(json.dumps(told, indent=1) + "\n")
+    keep(told)
     return NO_GPU if not told["gpu"] else int(not told["holds"])
 
 

@@ -79,8 +79,9 @@ def tried(command, limit):
     return {**found, **how, "wall_seconds": ended.seconds}
 
 
-def all_tried(parts: Sequence[Part], until, tell=print, trial=tried):
-    """What came of each part, by title, before the clock (``time.monotonic``) shows ``until``."""
+def all_tried(parts: Sequence[Part], until, keep=lambda found: None, tell=print, trial=tried):
+    """What came of each part, by title, before the clock (``time.monotonic``) shows ``until``;
+    ``keep`` is given what is known so far, after each."""
     found = {}
     for part in parts:
         limit = min(LONGEST, until - time.monotonic())
@@ -93,6 +94,7 @@ def all_tried(parts: Sequence[Part], until, tell=print, trial=tried):
         else:
             found[part.title] = trial(part.command(found.get("ceiling", {})), limit)
         tell(f"{part.title}: {json.dumps(found[part.title])[:200]}", flush=True)
+        keep(found)
     return found
 
 

@@ -71,11 +71,24 @@ def test_where_few_ranks_fail_more_are_not_tried():
         calls.append(json.loads(command[-1]) if "by_mpi" in command else None)
         return {**(CRASHED if len(calls) == 2 else QUICK), "speed": 7}
 
-    found = all_tried(parts, time.monotonic() + 600, tell, trial)
+    found = all_tried(parts, time.monotonic() + 600, tell=tell, trial=trial)
     assert list(found) == [part.title for part in parts]
     assert found["a direct 4"]["not_tried"] == found["a direct 8"]["not_tried"]
     assert found["a direct 8"]["not_tried"] == "a direct 2 has failed"
     assert calls == [None, *[{**QUICK, "speed": 7}] * 4]  # b's three, and all know the ceiling
+
+
+def test_what_is_known_is_kept_after_each_part():
+    kept = []
+    parts = [Part(name, name) for name in "ab"]
+    all_tried(parts, time.monotonic() + 600, lambda found: kept.append(list(found)), tell,
+              lambda command, limit: QUICK)  # fmt: skip
+    assert kept == [["a"], ["a", "b"]]
+
+
+def test_what_cannot_be_asked_is_an_answer():
+    assert check._answer(lambda: 12080) == 12080
+    assert check._answer(lambda: {}["uuid"]) == "KeyError: 'uuid'"
 
 
 def test_no_part_gets_more_time_than_is_left():
@@ -85,9 +98,9 @@ def test_no_part_gets_more_time_than_is_left():
         limits.append(limit)
         return QUICK
 
-    assert all_tried([Part("a", "a")], time.monotonic() + 600, tell, trial)["a"] == QUICK
-    all_tried([Part("a", "a")], time.monotonic() + 30, tell, trial)
-    late = all_tried([Part("a", "a")], time.monotonic() + 1, tell, trial)
+    assert all_tried([Part("a", "a")], time.monotonic() + 600, tell=tell, trial=trial)["a"] == QUICK
+    all_tried([Part("a", "a")], time.monotonic() + 30, tell=tell, trial=trial)
+    late = all_tried([Part("a", "a")], time.monotonic() + 1, tell=tell, trial=trial)
     assert limits[0] == 90
     assert 20 < limits[1] <= 30
     assert late["a"]["not_tried"] == "no time was left"
@@ -166,12 +179,16 @@ def test_its_json_is_whole(monkeypatch):
     parts = []
     monkeypatch.setattr(check, "device", lambda: {"devices": 1})
     monkeypatch.setattr(check, "probe", lambda: {"holds": True})
-    monkeypatch.setattr(check, "all_tried", lambda given, until: parts.extend(given) or {
-        part.title: QUICK for part in given})  # fmt: skip
-    told = check.looked({"mpi": "mpirun -n {ranks}"})
+    monkeypatch.setattr(check, "all_tried", lambda given, until, keep: parts.extend(given) or keep(
+        {"ceiling": QUICK}) or {part.title: QUICK for part in given})  # fmt: skip
+    kept = []
+    told = check.looked({"mpi": "mpirun -n {ranks}"}, kept.append)
     assert set(told) == {"format", "versions", "gpu", "holds", "verdict", "device", "probe", "goal",
                          "found"}  # fmt: skip
     assert (told["holds"], told["verdict"]) == (True, "right")
+    (halfway,) = kept  # if this program is ended there
+    assert set(halfway) == set(told)
+    assert (halfway["holds"], halfway["found"]) == (None, {"ceiling": QUICK})
     assert {part.name for part in parts} == set(check.PARTS)
     assert parts[0].name == "ceiling"  # what others are told
     json.dumps(told)

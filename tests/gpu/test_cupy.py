@@ -81,6 +81,7 @@ def test_what_is_called_of_cupy_is_there():
                         "pointerGetAttributes", "CUDARuntimeError"]),
         (cupy, ["RawKernel", "empty", "from_dlpack", "asarray"]),
         (cuda.compiler, ["compile_using_nvrtc"]),
+        (cuda.nvrtc, ["getVersion"]),
         (cuda.Module, ["load", "get_function"]),
         (cupy.ndarray, ["set", "get"]),
     ):  # fmt: skip
@@ -112,6 +113,20 @@ def test_the_compiler_is_given_the_kernels_options_and_none_that_undoes_them(mon
     assert given[-1] == b"a cubin"
     assert [each for each in given if "ftz" in str(each)] == ["--ftz=false"]
     assert set(OPTIONS) <= set(given)
+
+
+def test_without_its_compiler_it_says_what_to_install(runtime, monkeypatch):
+    """Not when the first kernel is made: its wheels do not bring NVRTC."""
+
+    def missing():
+        raise RuntimeError("CuPy failed to load libnvrtc.so.12\nand more")
+
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 1)
+    monkeypatch.setattr(cupy.cuda.nvrtc, "getVersion", missing)
+    with pytest.raises(ArgumentError, match=r"load libnvrtc.*; pip install nvidia"):
+        runtime.devices()
+    monkeypatch.setattr(cupy.cuda.nvrtc, "getVersion", lambda: (12, 9))
+    assert runtime.devices() == 1
 
 
 def test_streams_take_whatever_has_an_events_handle():

@@ -15,9 +15,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from refcoll.operators import OPERATORS, kind
-from refcoll.testing.values import DTYPES, dtype_named
+from checking_bits import CONVERSIONS, PAIRS, bits, same_bits, values
+from late_stream import LateArray, LateRuntime
+from refcoll.operators import OPERATORS
+from refcoll.testing.values import dtype_named
 from refcoll_cupy import kernels
+from refcoll_cupy.arrays import DeviceArrays
 from refcoll_cupy.device_code import PRELUDE
 
 SHIM = """
@@ -25,18 +28,6 @@ SHIM = """
 #define __device__
 static struct { int x; } blockIdx, threadIdx, blockDim = {1}, gridDim = {1};
 """
-PAIRS = [
-    (op.name, name)
-    for name in DTYPES
-    for op in OPERATORS.values()
-    if kind(dtype_named(name)) in op.kinds
-]
-CONVERSIONS = [
-    (one, other)
-    for one in DTYPES
-    for other in DTYPES
-    if one != other and kind(dtype_named(one)) == kind(dtype_named(other))
-]
 COMPILER = shutil.which("g++") or shutil.which("c++")
 
 
@@ -63,39 +54,14 @@ def library(tmp_path_factory):
     return ctypes.CDLL(folder / "kernels.so")
 
 
-def values(dtype, seed):
-    """Every bit pattern of 16 bits and fewer; of wider dtypes random ones, special ones too."""
-    chance = np.random.default_rng(seed)
-    if dtype == np.bool:
-        return chance.integers(0, 2, 1000).astype(bool)
-    raw = chance.integers(0, 256, 70_000 * dtype.itemsize, np.uint8).view(dtype)
-    if dtype.itemsize <= 2:
-        every = np.arange(1 << 8 * dtype.itemsize).astype(f"u{dtype.itemsize}").view(dtype)
-        raw[: every.size] = chance.permutation(every)
-    if kind(dtype) in "fc":
-        with np.errstate(all="ignore"):
-            usual = chance.normal(size=20_000) * 10.0 ** chance.integers(-6, 6, 20_000)
-            special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 65504.0, 3.4e38, 6e-8]
-            raw[:20_000], raw[-10_000:] = usual.astype(dtype), chance.choice(special, 10_000)
-    return raw
-
-
 def pointer(array):
     return ctypes.c_void_p(array.ctypes.data)
 
 
 def assert_same_bits(found, wanted):
-    """But for the payload of NaNs, and alike in both parts of complex numbers."""
+    same = same_bits(found, wanted)
     assert found.dtype == wanted.dtype
-    parts = [(found.real, wanted.real), (found.imag, wanted.imag)]
-    for one, other in parts if kind(found.dtype) == "c" else [(found, wanted)]:
-        one, other = np.ascontiguousarray(one), np.ascontiguousarray(other)
-        bits = f"u{one.dtype.itemsize}"
-        same = one.view(bits) == other.view(bits)
-        if kind(one.dtype) == "f":
-            with np.errstate(all="ignore"):  # ml_dtypes warns of some NaNs that it looks at
-                same |= np.isnan(one) & np.isnan(other)
-        assert same.all(), (one[~same][:3], other[~same][:3])
+    assert same.all(), (found[~same][:3], wanted[~same][:3])
 
 
 def placed(array, offset):
@@ -180,3 +146,24 @@ def test_fused_multiply_add_is_off():
 
 def test_subnormals_are_kept():
     assert "--ftz=false" in kernels.OPTIONS
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_what_check_says_of_bits(zero, monkeypatch):
+    """Of kernels that are the host's own; and of one that takes subnormals for zeros."""
+    runtime = LateRuntime()
+    if zero:
+        merge = OPERATORS["sum"].merge
+
+        def flushed(left, right, out):
+            merge(left, right, out)
+            out[np.abs(out) < np.finfo(out.dtype).tiny] = 0
+
+        monkeypatch.setattr(runtime, "merging", lambda *_: lambda left, right, out: flushed(
+            left._held, right._held, out._held))  # fmt: skip
+        monkeypatch.setattr(LateRuntime, "from_host", lambda _, array: LateArray(array.copy()))
+    pairs = [("sum", "float32"), ("avg", "bfloat16")][: 1 if zero else 2]
+    found = bits(lambda rank: DeviceArrays(runtime, 0), pairs, [("float32", "float64")])
+    assert found["ran"] == len(pairs) + 1
+    assert found["right"] != zero
+    assert [each.split(":")[0] for each in found["wrong"]] == ["sum of float32"] * zero

@@ -71,7 +71,7 @@ def require_stream(stream: Any, device: int) -> None:
     if not all(hasattr(stream, each) for each in needs):
         raise ArgumentError(
             f"stream is a {_title(stream)}, not a CuPy stream; cupy.cuda.Stream.from_external "
-            "makes one of another library's"
+            "(in CuPy 13, cupy.cuda.ExternalStream) makes one of another library's"
         )
     lies = getattr(stream, "device_id", -1)
     if lies not in (-1, device):  # -1: the default stream, of any device

@@ -41,7 +41,18 @@ class CupyRuntime:
             raise ArgumentError(f"there is no CUDA device that CuPy can use: {error}") from error
         if not found:
             raise ArgumentError("there is no CUDA device: the driver sees none")
+        self._require_compiler()
         return found
+
+    def _require_compiler(self) -> None:
+        """CuPy's wheels bring everything but this, and ask for it when the first kernel is made."""
+        try:
+            self._cupy.cuda.nvrtc.getVersion()
+        except Exception as error:  # each CuPy says it in its own way
+            raise ArgumentError(
+                f"CuPy finds no NVRTC, which compiles kernels: {str(error).splitlines()[0]:.200}; "
+                "pip install nvidia-cuda-nvrtc-cu12 brings it (for CuPy 13, CUDA's toolkit)"
+            ) from error
 
     def use(self, device: int) -> None:
         self._cupy.cuda.Device(device).use()
