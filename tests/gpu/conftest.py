@@ -18,7 +18,7 @@ TESTS = Path(__file__).parent.parent
 @pytest.fixture(scope="session")
 def program() -> Callable[..., Run]:
     """Runs the program of that name in ``programs`` on so many ranks."""
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(TESTS), str(TESTS / "gpu"), os.environ.get("PYTHONPATH", "")])
 
     def run(ranks: int, name: str, *arguments: str, **how: Any) -> Run:
         file = str(TESTS / "gpu" / "programs" / name)

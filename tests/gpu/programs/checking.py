@@ -3,9 +3,6 @@
 import sys
 import warnings
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import refcoll_cupy
 from checking_children import child
