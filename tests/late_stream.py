@@ -170,6 +170,9 @@ class LateStream:
     def synchronize(self):
         self.run(self._queued)
 
+    def is_capturing(self):
+        return False
+
     def record(self):
         return LateEvent(self, self._queued)
 

@@ -73,7 +73,8 @@ def test_what_is_called_of_cupy_is_there():
     for owner, names in (
         (cuda.Device, ["use", "__enter__", "__exit__", "pci_bus_id"]),
         (cuda, ["Device", "Stream", "get_current_stream", "alloc_pinned_memory"]),
-        (cuda.Stream, ["synchronize", "record", "wait_event", "__enter__", "__exit__"]),
+        (cuda.Stream, ["synchronize", "record", "wait_event", "is_capturing", "__enter__",
+                       "__exit__"]),
         (cuda.Event, ["synchronize"]),
         (cuda.MemoryPointer, ["copy_from_device_async", "copy_to_host_async",
                               "copy_from_host_async"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from late_stream import LateRuntime
+from late_stream import LateRuntime, LateStream
 from refcoll import ArgumentError, DisagreementError, PeerFailedError, calls, spawn
 from refcoll.transport import TransportError
 from refcoll_cupy.arrays import DeviceArrays
@@ -69,10 +69,18 @@ def test_a_result_that_has_no_room_is_told_to_all():
     assert said in told
 
 
+class Captured(LateStream):
+    def is_capturing(self):
+        return True
+
+
 class Fails(LateRuntime):
     """Its driver says no when a call is to follow what its caller has queued."""
 
-    broken = False
+    broken = captures = False
+
+    def current(self):
+        return Captured() if self.captures else super().current()
 
     def record(self, stream):
         if self.broken:
@@ -80,20 +88,27 @@ class Fails(LateRuntime):
         return super().record(stream)
 
 
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("broken", "failed: RuntimeError: cudaErrorUnknown"),
+        ("captures", "gave up: the caller's stream is being captured into a CUDA graph"),
+    ],
+)
 @pytest.mark.parametrize("planned", [False, True])
-def test_where_a_device_fails_before_the_call_the_others_hear_of_it(planned):
+def test_where_a_device_fails_before_the_call_the_others_hear_of_it(what, said, planned):
     """They would wait for this rank."""
     runtimes = [LateRuntime(), Fails()]
 
     def run(comm):
         x = comm.transport.arrays.from_host(np.ones(4))
         plan = comm.plan("all_reduce", x)
-        runtimes[comm.rank].broken = True
+        setattr(runtimes[comm.rank], what, True)
         with pytest.raises((RuntimeError, TransportError)) as caught:
             plan.run() if planned else comm.all_reduce(x)
         return caught.value
 
-    said = spawn(2, run, arrays=lambda rank: DeviceArrays(runtimes[rank], 0), timeout=60)
-    assert isinstance(said[0], PeerFailedError)
-    assert "rank 1 failed: RuntimeError: cudaErrorUnknown" in str(said[0])
-    assert str(said[1]) == "cudaErrorUnknown"
+    found = spawn(2, run, arrays=lambda rank: DeviceArrays(runtimes[rank], 0), timeout=60)
+    assert isinstance(found[0], PeerFailedError)
+    assert f"rank 1 {said}" in str(found[0])
+    assert str(found[1]).split(" into")[0] in said

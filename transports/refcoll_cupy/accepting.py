@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from refcoll.transport import ArgumentError
-from refcoll_cupy.runtime import Device, Runtime
+from refcoll.transport import ArgumentError, TransportError
+from refcoll_cupy.runtime import Device, Runtime, Stream
 
 
 def accepted(
@@ -67,7 +67,7 @@ def require_stream(stream: Any, device: int) -> None:
     """Raise ArgumentError for what is no stream of ``device`` that can be queued on."""
     if stream is None:
         return
-    needs = ("record", "wait_event", "synchronize", "__enter__")
+    needs = ("record", "wait_event", "synchronize", "is_capturing", "__enter__")
     if not all(hasattr(stream, each) for each in needs):
         raise ArgumentError(
             f"stream is a {_title(stream)}, not a CuPy stream; cupy.cuda.Stream.from_external "
@@ -76,6 +76,15 @@ def require_stream(stream: Any, device: int) -> None:
     lies = getattr(stream, "device_id", -1)
     if lies not in (-1, device):  # -1: the default stream, of any device
         raise ArgumentError(f"stream is of device {lies}, but this rank is on device {device}")
+
+
+def require_uncaptured(stream: Stream) -> None:
+    """Raise TransportError, which all ranks hear of, where a graph is made of what is queued."""
+    if stream.is_capturing():
+        raise TransportError(
+            "the caller's stream is being captured into a CUDA graph, in which other ranks have "
+            "no part: make this call before or after"
+        )
 
 
 def _title(value: object) -> str:

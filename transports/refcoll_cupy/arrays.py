@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from refcoll.transport import Array, Arrays, Merge, Operator, is_builtin
-from refcoll_cupy.accepting import accepted, require_reachable
+from refcoll_cupy.accepting import accepted, require_reachable, require_uncaptured
 from refcoll_cupy.runtime import Event, Runtime, Stream
 
 T = TypeVar("T")
@@ -59,6 +59,7 @@ class DeviceArrays(Arrays):
         """The function on this communicator's stream, behind what the caller has queued."""
         caller = self._caller()
         with self.runtime.on(self.device):
+            require_uncaptured(caller)
             called = self.runtime.record(caller)
 
         def run() -> T:

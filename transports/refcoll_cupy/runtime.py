@@ -44,6 +44,9 @@ class Stream(Protocol):
     def wait_event(self, event: Any) -> object:
         """What is queued from now on follows ``event``, which may be another stream's."""
 
+    def is_capturing(self) -> object:
+        """Whether what is queued goes into a graph, to be done who knows when."""
+
     def __enter__(self) -> Any: ...
 
     def __exit__(

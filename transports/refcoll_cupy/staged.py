@@ -97,8 +97,8 @@ class Outlet:
     def abandon(self) -> None:
         """See Lane.  What is copied is sent all the same: a rank that waits for it learns what is
         wrong from what comes, sooner than from silence."""
-        while self._copied:
-            copied, piece, nbytes = self._copied.popleft()
+        copies, self._copied = list(self._copied), deque()  # once, however often it is abandoned
+        for copied, piece, nbytes in copies:
             with suppress(Exception):  # the first error is what is told
                 copied.synchronize()
                 self._send(piece, nbytes)
