@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import deque
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from late_stream import LateArray, LateRuntime
 from refcoll_cupy.direct import MOST as LONGEST
 from refcoll_cupy.pinned import LARGEST, MOST, SMALLEST, Pool
 from refcoll_cupy.pointers import DeviceBytes
+from refcoll_cupy.staged import Outlet
+from refcoll_cupy.transport import CupyTransport
 from refcoll_cupy.ways import parts
 
 
@@ -70,3 +74,33 @@ def test_what_mpi_holds_is_not_freed():
     del given
     gc.collect()
     assert memory() is None
+
+
+def test_what_is_copied_is_sent_once_however_often_it_is_abandoned():
+    """By the wait that fails, and by the abort that follows."""
+    sent, copied = [], SimpleNamespace(synchronize=lambda: None)
+    outlet = Outlet.__new__(Outlet)
+    outlet._copied = deque([(copied, "a piece", 5)])
+    outlet._send = lambda piece, nbytes: sent.append((piece, nbytes))
+    outlet.abandon()
+    outlet.abandon()
+    assert sent == [("a piece", 5)]
+
+
+def test_an_abort_gives_up_all_that_is_under_way_and_not_just_what_was_started_last():
+    given_up, told = [], []
+    end = CupyTransport.__new__(CupyTransport)
+    end.host = SimpleNamespace(abort=lambda *why: told.append(why))
+    end.under_way = {SimpleExchange(given_up) for _ in range(2)}
+    every = set(end.under_way)
+    end.abort("a reason", 3)
+    assert set(given_up) == every
+    assert told == [("a reason", 3)]
+
+
+class SimpleExchange:
+    def __init__(self, given_up):
+        self._given_up = given_up
+
+    def abandon(self):
+        self._given_up.append(self)
