@@ -51,7 +51,8 @@ class CupyRuntime:
         except Exception as error:  # each CuPy says it in its own way
             raise ArgumentError(
                 f"CuPy finds no NVRTC, which compiles kernels: {str(error).splitlines()[0]:.200}; "
-                "pip install nvidia-cuda-nvrtc-cu12 brings it (for CuPy 13, CUDA's toolkit)"
+                "pip install nvidia-cuda-nvrtc-cu12 brings it for cupy-cuda12x from 14, CUDA's "
+                "toolkit for any"
             ) from error
 
     def use(self, device: int) -> None:
