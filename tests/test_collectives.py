@@ -8,21 +8,13 @@ import numpy as np
 import pytest
 
 import refcoll
+from on_threads import inputs, spawn
 from refcoll import ArgumentError, algorithms
 from samples import named, through
 
-TIMEOUT = 5
 RUNNABLE = [
     each for each in algorithms() if not each.needs_helpers and each.collective != "barrier"
 ]
-
-
-def spawn(size, body, *args, **options):
-    return refcoll.spawn(size, body, *args, **{"timeout": TIMEOUT, **options})
-
-
-def inputs(size, count):
-    return np.arange(size * count).reshape(size, count) ** 2 % 101
 
 
 def pieces(counts):
