@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -26,3 +27,16 @@ def run_refcoll(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
         return status, *capsys.readouterr()
 
     return run
+
+
+@dataclass
+class Ended:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def refcoll(run_refcoll) -> Callable[..., Ended]:
+    """What came of `refcoll ARGUMENTS`."""
+    return lambda *arguments: Ended(*run_refcoll(*arguments))
