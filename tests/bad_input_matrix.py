@@ -8,7 +8,9 @@ from pathlib import Path
 
 import bad_input_local as local
 import bad_input_values as values
+import bad_input_words as words
 from bad_input_different import DIFFERENT
+from bad_input_making import Bad, Local
 from bad_input_rows import CALLS, ROWS, Row
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "bad-input.md"
@@ -80,15 +82,15 @@ what is wrong is refused where it is wrong, and the others wait. `out` where a c
 """
 
 _REMEDIES = [
-    values.NOT_AN_ARRAY, values.NOT_NUMERIC, values.NOT_AN_OPERATOR, values.SECONDS, values.A_FLAG,
-    values.NO_INTEGER, values.LISTS, values.EACH_ONCE, values.LENGTHS, values.NARROW,
-    local.COLLECTIVE, local.ALGORITHM, local.PROGRAM, local.NODES, local.SIZES, local.CAPACITIES,
-    local.RATE, local.LATENCY, local.LINK, local.NO_FILE, local.WHOLE, local.STEP,
-    "does not exist for ... there are", "must be a list of integers", values.MEMBERS,
+    words.NOT_AN_ARRAY, words.NOT_NUMERIC, words.NOT_AN_OPERATOR, words.SECONDS, words.A_FLAG,
+    words.NO_INTEGER, words.LISTS, words.EACH_ONCE, words.LENGTHS, words.NARROW,
+    words.COLLECTIVE, words.ALGORITHM, words.PROGRAM, words.NODES, words.SIZES, words.CAPACITIES,
+    words.RATE, words.LATENCY, words.LINK, words.NO_FILE, words.WHOLE, words.STEP,
+    "does not exist for ... there are", "must be a list of integers", words.MEMBERS,
     "is not a dtype; use one such as 'float32'", "must be a string", "must be a list",
     "must be a function of two arrays", "must be a function of a communicator",
     "make communicators", "is no dtype",
-    "must be a list of 4 arrays", 'must be "several" or "one"', local.A_DICT, local.TRANSPORTS,
+    "must be a list of 4 arrays", 'must be "several" or "one"', words.A_DICT, words.TRANSPORTS,
 ]  # fmt: skip
 """Ends of messages that several rows of an argument share."""
 
@@ -142,11 +144,11 @@ def _together() -> Iterator[str]:
         yield f"\n### {heading}\n\n{taken}.\n\n{shown}\n"
 
 
-def _has(call: str, bad: values.Bad) -> bool:
+def _has(call: str, bad: Bad) -> bool:
     return Row(call, bad).name in ROWS
 
 
-def _line(calls: list[str], same: list[values.Bad]) -> tuple[str, str, str]:
+def _line(calls: list[str], same: list[Bad]) -> tuple[str, str, str]:
     first = same[0]
     only = [call for call in calls if _has(call, first)]
     kinds = ", ".join(bad.kind for bad in same)
@@ -180,7 +182,7 @@ def _functions() -> Iterator[str]:
             yield f"\n### `{of}`\n\n{_refused(refused)}\n"
 
 
-def _refused(rows: list[local.Local]) -> str:
+def _refused(rows: list[Local]) -> str:
     lines = []
     for (argument, _), same in groupby(rows, lambda row: (row.argument, _remedy(row.said))):
         several = list(same)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import refcoll
-from bad_input_values import BAD, NAMES, Bad, array
+from bad_input_making import NAMES, Bad, array
+from bad_input_values import BAD
 from refcoll.words import ranked as named
 
 CALLS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "gather", "scatter",

@@ -15,6 +15,7 @@ import pytest
 import refcoll
 from bad_input_different import DIFFERENT
 from bad_input_local import ACCEPTED, CLOSED, FUNCTIONS, METHODS, SAID_TO_ALL, SAID_TO_NONE
+from bad_input_making import NAMES, array
 from bad_input_matrix import DOCUMENT, matrix
 from bad_input_rows import (
     CALLS,
@@ -29,7 +30,6 @@ from bad_input_rows import (
     require_different,
     require_refused,
 )
-from bad_input_values import NAMES, array
 from refcoll import (
     ArgumentError,
     DeadlineError,

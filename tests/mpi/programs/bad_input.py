@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import refcoll
 from bad_input_different import DIFFERENT
 from bad_input_local import ACCEPTED, CLOSED, METHODS, SAID_TO_ALL, SAID_TO_NONE
+from bad_input_making import NAMES, array
 from bad_input_rows import ROWS, different, hear, heard_of, odd
-from bad_input_values import NAMES, array
 
 TIMEOUT = 20
 comm = refcoll.connect("mpi", timeout=TIMEOUT)
