@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,8 +74,27 @@ def main() -> None:
     try:
         _run()
     except RefcollError as error:
-        sys.stderr.write(f"refcoll: {error}\n")  # in one piece: ranks write side by side
+        if not _rank_0_says(error):
+            sys.stderr.write(f"refcoll: {error}\n")  # in one piece: ranks write side by side
         sys.exit(2 if isinstance(error, ArgumentError) else 1)
+
+
+def _rank_0_says(error: RefcollError) -> bool:
+    """Whether this is another rank of a job, and rank 0 raises the same.
+
+    It does where the command line is wrong, which is found before MPI starts, and where all ranks
+    have agreed that they all are wrong.  What is wrong with a file or a package may be so on
+    this machine alone.
+    """
+    if not launched_rank() or not isinstance(error, ArgumentError):
+        return False
+    of_this_machine = isinstance(error.__cause__, OSError | ImportError)
+    return not of_this_machine and not (_mpi_has_started() and error.poisons)
+
+
+def _mpi_has_started() -> bool:
+    mpi: Any = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and bool(mpi.Is_initialized())
 
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]

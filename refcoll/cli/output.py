@@ -40,7 +40,9 @@ def require_writable(path: Path, option: str) -> None:
     """Raise ArgumentError, before any work is done, where the file could not be written."""
     folder = path.parent
     if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise ArgumentError(f"{option}={str(path)!r} cannot be written: is there such a folder?")
+        raise ArgumentError(
+            f"{option}={str(path)!r} cannot be written: is there such a folder?"
+        ) from PermissionError(str(folder))  # it may be so on this machine alone
 
 
 def write_json(path: Path | None, content: Any) -> None:

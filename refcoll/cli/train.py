@@ -91,10 +91,10 @@ def train(
     ways = _ways(first, compare, others)
     task = _task(hidden, epochs, batch, optimizer, lr, dtype, seed)
     quiet = len(ways) > 1 or str(json) == "-"
-    slow, lag = link(latency, rate), straggler(late)
+    slow, lag, size = link(latency, rate), straggler(late), _size(ranks)
+    lag.require(size)
 
     def on_rank(end: Transport) -> list[Trial]:
-        lag.require(end.size)
         comm = Communicator(slow.over(end))
         alone, telling = reference(comm, task), Telling(comm.rank, task, len(ways), quiet)
         return [
@@ -106,7 +106,7 @@ def train(
         ]  # fmt: skip
 
     with _one_thread_for_blas():
-        rank, trials = _run(on_rank, ranks)
+        rank, trials = _run(on_rank, size)
     holds = all(each.holds for each in trials)
     if rank == 0:
         if str(json) != "-":
@@ -130,12 +130,18 @@ def _ways(first: Way, compare: bool, others: str | None) -> list[Way]:
     return compared(first) if compare else [first]
 
 
-def _run(on_rank: Any, ranks: int | None) -> tuple[int, list[Trial]]:
+def _size(ranks: int | None) -> int:
+    """Ranks in all: those of the job, or so many on threads, by default 4."""
+    launched = launched_size()
+    if launched is not None and ranks is not None:
+        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+    return launched or ranks or 4
+
+
+def _run(on_rank: Any, size: int) -> tuple[int, list[Trial]]:
     """On threads of this process, or as a rank of an MPI job; this rank, and its trials."""
     if launched_size() is None:
-        return 0, spawn(4 if ranks is None else ranks, lambda comm: on_rank(comm.transport))[0]
-    if ranks is not None:
-        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+        return 0, spawn(size, lambda comm: on_rank(comm.transport))[0]
     end = connector("mpi")()
     return end.rank, on_rank(end)
 

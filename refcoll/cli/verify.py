@@ -86,6 +86,7 @@ def verify(
     Under mpirun each process is a rank; alone, the ranks are threads of this process.  The
     JSON holds the keys holds, verdict and rows; bytes and steps are the maximum over ranks.
     """
+    _require_known(collective, algorithm)
     name = transport or (_IN_PROCESS if launched_size() is None else "mpi")
     if name == _IN_PROCESS:
         rank, plan = 0, _plan(_sizes(ranks), collective, algorithm, thorough)
@@ -112,15 +113,20 @@ def _sizes(ranks: str | None) -> list[int]:
     return [int(part) for part in parts]
 
 
+def _require_known(collective: str | None, algorithm: str | None) -> None:
+    """Raise ArgumentError for a name that does not exist on any number of ranks."""
+    known = algorithms(collective)
+    if algorithm is not None and collective is not None:
+        find(collective, algorithm)
+    if algorithm is not None and "+" not in algorithm and not algorithms(None, algorithm):
+        names = ", ".join(sorted({each.name for each in known}))
+        raise ArgumentError(f"algorithm={algorithm!r} does not exist; there are {names}")
+
+
 def _plan(
     sizes: Sequence[int], collective: str | None, algorithm: str | None, thorough: bool
 ) -> dict[int, list[Case]]:
     """What is run on how many ranks; refused where that is nothing at all."""
-    if algorithm is not None and collective is not None:
-        find(collective, algorithm)
-    if algorithm is not None and "+" not in algorithm and not algorithms(None, algorithm):
-        names = ", ".join(sorted({each.name for each in algorithms(collective)}))
-        raise ArgumentError(f"algorithm={algorithm!r} does not exist; there are {names}")
     plan = {size: cases(size, collective, algorithm, thorough) for size in sizes}
     if not any(plan.values()):
         raise ArgumentError(
