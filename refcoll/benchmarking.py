@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from refcoll.communicator import Communicator
+from refcoll.contenders import Case, Contender, Run
 from refcoll.errors import ArgumentError
-from refcoll.testing.values import merged, rank_input
 
 BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
@@ -25,20 +25,6 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
     "broadcast": lambda n: 1.0,
 }
 """Bus bandwidth per algorithm bandwidth, as nccl-tests defines it (doc/PERFORMANCE.md)."""
-Run = Callable[[], object]
-"""A collective once, on arrays that were given when it was made."""
-
-
-@dataclass(frozen=True)
-class Contender:
-    """What takes part: ``make`` gives its run of a case."""
-
-    name: str
-    make: Callable[[Case], Run]
-    empty: bool = False
-    """Whether its arrays lie in memory from ``comm.empty``."""
-    right: bool = True
-    """Whether it gives the collective's result: a copy, which shows a limit, does not."""
 
 
 @dataclass(frozen=True)
@@ -63,75 +49,10 @@ class Timing:
     """Time / a peer's time in the same run, by peer."""
 
 
-class Case:
-    """What is timed: a collective on ``count`` elements of float32 in all."""
-
-    def __init__(
-        self, comm: Communicator, collective: str, count: int, in_place: bool, empty: bool = False
-    ) -> None:
-        """``empty`` asks for arrays from ``comm.empty`` instead of numpy's own."""
-        self.comm, self.collective, self.count, self.in_place = comm, collective, count, in_place
-        size, rank, dtype = comm.size, comm.rank, np.dtype(np.float32)
-        share = count // size
-        mine = slice(rank * share, (rank + 1) * share)
-        whole = rank_input(rank, count, dtype, "sum")
-        self.input = whole[mine] if collective == "all_gather" else whole
-        match collective:
-            case "all_reduce" | "reduce_scatter":
-                total = merged(size, count, dtype, "sum")
-                self.wanted = total if collective == "all_reduce" else total[mine]
-            case "all_gather":
-                parts = [rank_input(r, count, dtype, "sum") for r in range(size)]
-                cuts = [slice(r * share, (r + 1) * share) for r in range(size)]
-                self.wanted = np.concatenate([p[c] for p, c in zip(parts, cuts, strict=True)])
-            case _:
-                self.wanted = rank_input(0, count, dtype, "sum")
-        make: Callable[..., Any] = comm.empty if empty else np.empty
-        self.x = make(self.input.size, dtype)
-        self.x[:] = self.input
-        alike = self.x.size == self.wanted.size
-        self.out = self.x if in_place and alike else make(self.wanted.size, dtype)
-
-    @property
-    def merges(self) -> bool:
-        """Whether the collective merges."""
-        return self.collective in ("all_reduce", "reduce_scatter")
-
-    def plan(self, algorithm: str) -> Run:
-        """refcoll's own, planned."""
-        made = self.comm.plan(self.collective, self.x, out=self.out, algorithm=algorithm)
-        return made.run
-
-    def one_off(self, algorithm: str) -> Run:
-        """refcoll's own, called anew each time."""
-        call, x, out = getattr(self.comm, self.collective), self.x, self.out
-        return lambda: call(x, out=out, algorithm=algorithm)
-
-    def wrong(self, run: Run) -> int:
-        """How many elements one run gets wrong on this rank."""
-        self.out[:] = 0
-        self.x[:] = self.input
-        run()
-        return int(np.count_nonzero(self.out != self.wanted))
-
-    def reset(self) -> None:
-        """The input again, where the last run has overwritten it."""
-        if self.out is self.x:
-            self.x[:] = self.input
-
-
-def limits() -> list[Contender]:
-    """What the machine allows: every rank copies, or adds, as many bytes as the case has."""
-
-    def copied(case: Case) -> Run:
-        source, to = np.ones(case.count, np.float32), np.ones(case.count, np.float32)
-        return lambda: np.copyto(to, source)
-
-    def added(case: Case) -> Run:
-        source, to = np.ones(case.count, np.float32), np.ones(case.count, np.float32)
-        return lambda: np.add(to, source, to)
-
-    return [Contender("copy", copied, right=False), Contender("add", added, right=False)]
+def require_timed(collective: str) -> None:
+    """Raise ArgumentError for a collective that ``timings`` cannot time."""
+    if collective not in BUS_FACTORS:
+        raise ArgumentError(f"collective={collective!r}: there are {', '.join(BUS_FACTORS)}")
 
 
 def timings(
@@ -148,8 +69,7 @@ def timings(
     ``peers`` names the contenders that ratios are of.  Called by all ranks.  Raises
     ArgumentError for a collective that it cannot time.
     """
-    if collective not in BUS_FACTORS:
-        raise ArgumentError(f"collective={collective!r}: there are {', '.join(BUS_FACTORS)}")
+    require_timed(collective)
     for nbytes in sizes:
         unit = 4 * comm.size  # every rank has a share of the same length
         count = max(1, nbytes // unit) * comm.size

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from refcoll.benchmarking import Case, Contender, Run
 from refcoll.communicator import Communicator
+from refcoll.contenders import Case, Contender, Run
 from refcoll.errors import ArgumentError
 from refcoll.goals import PERSISTENT
 
@@ -32,11 +32,15 @@ def peers(comm: Communicator, names: Sequence[str]) -> list[Contender]:
     found = [Contender(LIBRARY, native(False))]
     if end.has_persistent():
         found.append(Contender(PERSISTENT, native(True)))
+    require_peers(names)
+    return found + [_gloo(comm) for _ in names]
+
+
+def require_peers(names: Sequence[str]) -> None:
+    """Raise ArgumentError for a name that is not known."""
     for name in names:
         if name != "gloo":
             raise ArgumentError(f"peer={name!r}: there is gloo (torch.distributed's)")
-        found.append(_gloo(comm))
-    return found
 
 
 def _gloo(comm: Communicator) -> Contender:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from refcoll import ArgumentError, spawn
-from refcoll.benchmarking import BUS_FACTORS, Contender, limits, timings
+from refcoll.benchmarking import BUS_FACTORS, timings
 from refcoll.cli.bench_tools import timed
 from refcoll.cli.units import sizes_from
+from refcoll.contenders import Contender, limits
 from refcoll.goals import EMPTY, PRIVATE, goals, standings
 
 TIMEOUT = 10

@@ -10,19 +10,21 @@ from typing import Annotated, Any
 
 import typer
 
-from refcoll.benchmarking import Contender, Timing, limits, timings
+from refcoll.benchmarking import Timing, require_timed, timings
 from refcoll.cli.bench_report import draw, machine, report, report_goals, require_drawable
 from refcoll.cli.bench_tools import bench_tools
+from refcoll.cli.memory import require_memory
 from refcoll.cli.options import Json
 from refcoll.cli.output import write_json
 from refcoll.cli.units import said_bytes, sizes_from
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
+from refcoll.contenders import Contender, limits
 from refcoll.errors import ArgumentError
 from refcoll.goals import EMPTY, PRIVATE, Standing, goals, standings
 from refcoll.launching import launched_size
-from refcoll.peers import peers
-from refcoll.registry import algorithms
+from refcoll.peers import peers, require_peers
+from refcoll.registry import algorithms, find
 
 
 def bench(
@@ -68,15 +70,18 @@ def bench(
         require_drawable(plot)
     if launched_size() is None:
         raise ArgumentError("bench times real processes: run it as `mpirun -n 4 refcoll bench`")
+    names, wanted = algorithm or [], sizes_from(sizes)
+    _require_known(collective, names)
+    require_peers(peer or [])
     end = connector("mpi")(shared_memory=shared_memory)
     comm, before = Communicator(end, tuning=tuning), machine()
+    require_memory(comm, max(wanted))
     beside = peers(comm, peer or [])
-    named, wanted = [each.name for each in beside], sizes_from(sizes)
-    taking_part = [*beside, *_contenders(comm, collective, algorithm or []), *limits()]
+    named = [each.name for each in beside]
+    taking_part = [*beside, *_contenders(comm, collective, names), *limits()]
     rows = _told(comm, timings(comm, collective, wanted, taking_part, named, iterations))
     library = " ".join(end.library().split())  # type: ignore[attr-defined]
-    brand = next((each for each in ("MPICH", "Open MPI") if each in library), library)
-    stand = standings(goals(collective, brand, shared_memory), rows)
+    stand = standings(goals(collective, _brand(library), shared_memory), rows)
     if comm.rank == 0:
         content = {
             "collective": collective, "ranks": comm.size,
@@ -90,6 +95,19 @@ def bench(
             print("refcoll: no goal speaks of what was timed", file=sys.stderr)
     missed = goals_ and not (stand and all(each.met for each in stand))
     raise typer.Exit(1 if missed or any(row.wrong for row in rows) else 0)
+
+
+def _require_known(collective: str, names: Sequence[str]) -> None:
+    """Raise ArgumentError for a collective that cannot be timed, or an algorithm that is none."""
+    require_timed(collective)
+    for name in names:
+        if name not in ("all", PRIVATE):
+            find(collective, name)
+
+
+def _brand(library: str) -> str:
+    """The one for which goals are set, of what an MPI says it is."""
+    return next((each for each in ("MPICH", "Open MPI") if each in library), library)
 
 
 def _told(comm: Communicator, rows: Iterator[Timing]) -> list[Timing]:

@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from refcoll.benchmarking import BUS_FACTORS, Timing
+from refcoll.benchmarking import BUS_FACTORS, Timing, require_timed
 from refcoll.cli.calibrate_found import Found, content
 from refcoll.cli.calibrate_logs import calibrate_from_logs
 from refcoll.cli.calibrate_report import report
 from refcoll.cli.calibrate_timing import Allowance, best, fastest, timed
 from refcoll.cli.machine_options import Rails
+from refcoll.cli.memory import require_memory
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
 from refcoll.cli.units import seconds as seconds_from
@@ -89,12 +90,17 @@ def calibrate(
         )
     require_writable(out, "out")
     limit, wanted = seconds_from(seconds, "time"), sizes_from(sizes)
+    names = collective or [*BUS_FACTORS]
+    for name in names:
+        require_timed(name)
     known = read(out) if out.exists() else Tuning({})
     comm = Communicator(connector("mpi")(), tuning=Tuning({}))  # what was measured is no matter
+    if verify:
+        require_memory(comm, max(wanted))
     found = _measured(comm, limit, save.stem, rails or 1)
     if verify:
         left = limit - (time.monotonic() - found.begun)
-        _timed(comm, found, collective or [*BUS_FACTORS], wanted, iterations, left)
+        _timed(comm, found, names, wanted, iterations, left)
     if comm.rank == 0:
         _keep(found, known, save, out if verify else None)
         if str(json) != "-":

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from refcoll.algorithms.declaration import Algorithm
-from refcoll.benchmarking import Contender, Timing, timings
+from refcoll.benchmarking import Timing, timings
 from refcoll.choosing import choose
 from refcoll.cli.units import said_bytes
 from refcoll.communicator import Communicator
+from refcoll.contenders import Contender
 from refcoll.planning.calibration_errors import Predictor
 from refcoll.registry import algorithms
 from refcoll.topology import topology

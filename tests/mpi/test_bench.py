@@ -63,7 +63,14 @@ def test_goals_decide_the_exit_status(mpirun, refcoll_script, tmp_path):
 def test_a_peer_that_is_not_there_is_said(mpirun, refcoll_script):
     run = mpirun(2, refcoll_script, "bench", "--sizes", "256", "--peer", "nonesuch")
     assert run.returncode == 2
-    assert "peer='nonesuch': there is gloo" in run.stderr
+    assert run.stderr.count("peer='nonesuch': there is gloo") == 1
+
+
+def test_what_there_is_no_room_for_is_refused_by_all_and_said_once(mpirun, refcoll_script):
+    run = mpirun(2, refcoll_script, "bench", "--sizes", "1kB,1000TB")
+    assert run.returncode == 2
+    assert run.stderr.count("sizes=1000 TB: each rank needs at least 8 vectors, those on") == 1
+    assert (run.stdout, run.stderr.count("\n")) == ("", 1)
 
 
 def test_without_shared_memory(mpirun, refcoll_script):
