@@ -1,4 +1,4 @@
-(** Folding (refcoll/algorithms/recursive.py, [folded]): any N from 2^K ranks.
+(** Folding (refcoll/algorithms/folding.py, [folded]): any N from 2^K ranks.
 
         N = 6, p = 4, two ranks too many:
             0 -> 1   2 -> 3   4   5         each even rank r < 2(N-p) gives its vector to r+1

@@ -30,12 +30,7 @@ from refcoll.algorithms.declaration import (
     mirrored,
     one_segment_each,
 )
-from refcoll.algorithms.tree_times import (
-    DOWN,
-    DOWN_ONE_BY_ONE,
-    UP,
-    UP_ONE_BY_ONE,
-)
+from refcoll.algorithms.tree_times import DOWN, DOWN_ONE_BY_ONE, UP, UP_ONE_BY_ONE
 from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, reverse
 
 

@@ -16,23 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refcoll.algorithms.declaration import (
-    UP_TO_2,
-    Algorithm,
-    Lengths,
-    chunk_per_rank,
-    log2_ceiling,
-)
-from refcoll.algorithms.doubling_gather import among_survivors, cuts, h, merged
-from refcoll.algorithms.recursive import (
-    fold_in,
-    folding,
-    halving,
-    place_after_folding,
-    power_below,
-    reversed_bits,
-    survivors,
-)
+from refcoll.algorithms.declaration import UP_TO_2, Algorithm, Lengths, chunk_per_rank, log2_ceiling
+from refcoll.algorithms.folding import fold_in, folding, place_after_folding, power_below, survivors
+from refcoll.algorithms.recursive import halving, reversed_bits
+from refcoll.algorithms.recursive_halving import among_survivors, cuts, h, merged
 from refcoll.algorithms.symbols import FOLDED, Count, N, S, alpha, beta, gamma, log2_p
 from refcoll.schedule import Action, Copy, Schedule, Send, padded, then
 

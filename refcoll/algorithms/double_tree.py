@@ -38,16 +38,7 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
 )
 from refcoll.algorithms.tree_times import DOUBLE, DOUBLE_ONE_BY_ONE
-from refcoll.schedule import (
-    Action,
-    Copy,
-    Reduce,
-    Schedule,
-    Send,
-    on_chunks,
-    on_ranks,
-    together,
-)
+from refcoll.schedule import Action, Copy, Reduce, Schedule, Send, on_chunks, on_ranks, together
 
 
 def tree_all_reduce(rank: int, size: int, segments: int) -> Schedule:

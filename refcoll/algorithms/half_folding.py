@@ -17,12 +17,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from refcoll.algorithms.declaration import ONE, POWERS_OF_TWO, Algorithm, Lengths, log2_ceiling
-from refcoll.algorithms.recursive import (
-    HALVING_DOUBLING_TIME,
-    halving_doubling,
-    halving_traffic,
-    power_below,
-)
+from refcoll.algorithms.folding import power_below
+from refcoll.algorithms.recursive import HALVING_DOUBLING_TIME, halving_doubling, halving_traffic
 from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma
 from refcoll.schedule import IDLE, Copy, Reduce, Schedule, Send, on_ranks, padded
 

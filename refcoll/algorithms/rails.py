@@ -43,14 +43,7 @@ from refcoll.algorithms.shares import (
     shares,
     weights_over,
 )
-from refcoll.algorithms.symbols import (
-    S,
-    alpha,
-    alpha_inter,
-    beta,
-    beta_inter,
-    gamma,
-)
+from refcoll.algorithms.symbols import S, alpha, alpha_inter, beta, beta_inter, gamma
 from refcoll.schedule import Schedule, on_chunks, on_ranks, padded, then, together
 from refcoll.topology import Nodes
 

@@ -14,17 +14,13 @@ chunks lo..hi, the rank whose bit d is 0 keeps the lower half.  Size 4: rank 0 g
 reduce-scatter (S/2 + S/4 + ...); backwards in time it is the all-gather, and both together
 take 2 log2 N steps and 2(N-1)/N S bytes: no schedule does with fewer bytes.
 
-*Folding* serves every N: with p = 2^floor(log2 N) and x = N - p, each even rank r < 2x
-first gives its vector to r + 1 and gets the result back at the end; the others are p ranks.
-
-Merged blocks are neighbours, so operands meet in rank order.
+Other N are *folded* to p ranks first (``folding``).  Merged blocks are neighbours, so operands
+meet in rank order.
 (Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
 MPICH, 2005.)
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 
 from refcoll.algorithms.declaration import (
     ONE,
@@ -34,26 +30,24 @@ from refcoll.algorithms.declaration import (
     Lengths,
     one_chunk,
 )
-from refcoll.algorithms.symbols import FOLDED, S, alpha, beta, gamma, log2_p, p
-from refcoll.schedule import (
-    IDLE,
-    Chunks,
-    Copy,
-    Reduce,
-    Schedule,
-    Send,
-    on_ranks,
-    padded,
-    reverse,
-    then,
+from refcoll.algorithms.folding import (
+    FOLDING_TIME,
+    folded,
+    folded_depth,
+    folded_steps,
+    folded_traffic,
+    log2_floor,
+    power_below,
 )
+from refcoll.algorithms.symbols import S, alpha, beta, gamma, log2_p, p
+from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse, then
 
 _PAPER = "Thakur, Rabenseifner and Gropp 2005"
 
 
 def doubling(rank: int, size: int) -> Schedule:
     """All-reduce of one chunk among 2^k ranks.  Steps: k.  Sent: k S."""
-    for k in range(_log2(size)):
+    for k in range(log2_floor(size)):
         # Before this round the vector holds my block of 2^k ranks, in order.
         other = rank ^ 1 << k
         yield Send(0, other), Reduce(0, other)
@@ -65,7 +59,7 @@ def halving(rank: int, size: int) -> Schedule:
     Chunks: N.  Steps: k.  Sent: S less that chunk.  Received: the blocks kept, each round.
     """
     kept = range(size)
-    for k in range(_log2(size)):
+    for k in range(log2_floor(size)):
         # Before this round the chunks in ``kept`` hold my block of 2^k ranks, in order.
         other, middle = rank ^ 1 << k, (kept.start + kept.stop) // 2
         low, high = range(kept.start, middle), range(middle, kept.stop)
@@ -78,36 +72,13 @@ def halving_doubling(rank: int, size: int) -> Schedule:
     return then(halving(rank, size), reverse(halving(rank, size), into=Copy))
 
 
-def folded(
-    core: Callable[[int, int], Schedule], whole: Chunks, rounds: int, rank: int, size: int
-) -> Schedule:
-    """``core``, which takes ``rounds`` steps among 2^k ranks, for any ``size``."""
-    extra = size - power_below(size)
-    if not extra:
-        yield from core(rank, size)
-        return
-    active = survivors(size)
-    yield from fold_in(whole, rank, size)
-    yield from padded(on_ranks(active, core, rank), rounds)
-    yield from reverse(fold_in(whole, rank, size), into=Copy)
-
-
-def fold_in(whole: Chunks, rank: int, size: int) -> Schedule:
-    """The step in which the ranks that sit out give their vectors away; none for 2^k ranks."""
-    if size > power_below(size):
-        if not folding(rank, size):
-            yield IDLE
-        else:
-            yield (Reduce(whole, rank - 1),) if rank % 2 else (Send(whole, rank + 1),)
-
-
 def recursive_doubling_all_reduce(rank: int, size: int) -> Schedule:
     """Chunks: 1.  Steps: log2 p, two more where folded.
 
     Sent and received: S log2 p, S more where folded.
     Proved for every N: recursive_doubling_in_rank_order in proofs/AnySize.v.
     """
-    return folded(doubling, 0, _log2(size), rank, size)
+    return folded(doubling, 0, log2_floor(size), rank, size)
 
 
 def rabenseifner_all_reduce(rank: int, size: int) -> Schedule:
@@ -116,18 +87,7 @@ def rabenseifner_all_reduce(rank: int, size: int) -> Schedule:
     Sent and received: 2(p-1)/p S where chunks are equal, S more where folded.
     Proved for every N: rabenseifner_in_rank_order in proofs/AnySize.v.
     """
-    return folded(halving_doubling, range(power_below(size)), 2 * _log2(size), rank, size)
-
-
-def power_below(size: int) -> int:
-    """The greatest power of two that is not above ``size``."""
-    return 1 << _log2(size)
-
-
-def survivors(size: int) -> Sequence[int]:
-    """The ranks that take part after folding: p of them."""
-    extra = size - power_below(size)
-    return [r for r in range(size) if r >= 2 * extra or r % 2]
+    return folded(halving_doubling, range(power_below(size)), 2 * log2_floor(size), rank, size)
 
 
 def reversed_bits(place: int, power: int) -> int:
@@ -136,55 +96,21 @@ def reversed_bits(place: int, power: int) -> int:
     >>> [reversed_bits(i, 8) for i in range(8)]
     [0, 4, 2, 6, 1, 5, 3, 7]
     """
-    bits = _log2(power)
+    bits = log2_floor(power)
     return int(f"{place:0{bits}b}"[::-1], 2) if bits else 0
-
-
-def _log2(size: int) -> int:
-    return size.bit_length() - 1
 
 
 # ---- claims ----------------------------------------------------------------------------
 
 
-def place_after_folding(rank: int, size: int) -> int | None:
-    """A rank's number among the survivors; None for one that sits out."""
-    extra = size - power_below(size)
-    if rank >= 2 * extra:
-        return rank - extra
-    return rank // 2 if rank % 2 else None
-
-
-def folding(rank: int, size: int) -> bool:
-    """Whether a rank sits out, or stands in for one that does."""
-    return rank < 2 * (size - power_below(size))
-
-
-def folded_steps(rank: int, size: int, rounds: int) -> int:
-    """Steps where the survivors take ``rounds``."""
-    core = 0 if place_after_folding(rank, size) is None else rounds
-    return core + 2 * folding(rank, size)
-
-
-def folded_depth(size: int, rounds: int) -> int:
-    """Depth where the survivors take ``rounds``."""
-    return rounds + 2 * (size > power_below(size))
-
-
-def folded_traffic(rank: int, size: int, lengths: Lengths, core: Callable[[int], int]) -> int:
-    """The core's traffic of a survivor, and the whole vector once each way where folded."""
-    place = place_after_folding(rank, size)
-    return (core(place) if place is not None else 0) + folding(rank, size) * sum(lengths)
-
-
 def _doubling_traffic(rank: int, size: int, lengths: Lengths) -> int:
-    return folded_traffic(rank, size, lengths, lambda place: _log2(size) * sum(lengths))
+    return folded_traffic(rank, size, lengths, lambda place: log2_floor(size) * sum(lengths))
 
 
 def halving_traffic(place: int, power: int, lengths: Lengths) -> int:
     """All but my final chunk one way; the nested blocks around it the other way."""
     mine = reversed_bits(place, power)
-    nested = [mine >> k << k for k in range(_log2(power))]
+    nested = [mine >> k << k for k in range(log2_floor(power))]
     blocks = sum(sum(lengths[low : low + (1 << k)]) for k, low in enumerate(nested))
     return sum(lengths) - lengths[mine] + blocks
 
@@ -195,16 +121,14 @@ def _halving_traffic(rank: int, size: int, lengths: Lengths) -> int:
 
 
 HALVING_DOUBLING_TIME = 2 * log2_p * alpha + 2 * (p - 1) / p * S * beta + (p - 1) / p * S * gamma
-FOLDING_TIME = FOLDED * (2 * alpha + 2 * S * beta + S * gamma)
-"""Giving a vector away, merging it, and getting the result back."""
 ALGORITHMS = (
     Algorithm(
         name="recursive_doubling",
         collective="all_reduce",
         schedule=recursive_doubling_all_reduce,
         chunks=one_chunk,
-        steps=lambda rank, size: folded_steps(rank, size, _log2(size)),
-        depth=lambda size: folded_depth(size, _log2(size)),
+        steps=lambda rank, size: folded_steps(rank, size, log2_floor(size)),
+        depth=lambda size: folded_depth(size, log2_floor(size)),
         sent=_doubling_traffic,
         received=_doubling_traffic,
         time=log2_p * (alpha + S * beta + S * gamma) + FOLDING_TIME,
@@ -221,8 +145,8 @@ ALGORITHMS = (
         collective="all_reduce",
         schedule=rabenseifner_all_reduce,
         chunks=power_below,
-        steps=lambda rank, size: folded_steps(rank, size, 2 * _log2(size)),
-        depth=lambda size: folded_depth(size, 2 * _log2(size)),
+        steps=lambda rank, size: folded_steps(rank, size, 2 * log2_floor(size)),
+        depth=lambda size: folded_depth(size, 2 * log2_floor(size)),
         sent=_halving_traffic,
         received=_halving_traffic,
         time=HALVING_DOUBLING_TIME + FOLDING_TIME,

@@ -29,14 +29,13 @@ from refcoll.algorithms.declaration import (
     log2_ceiling,
     mirrored,
 )
-from refcoll.algorithms.doubling_gather import (
+from refcoll.algorithms.doubling_gather import gathered, recursive_doubling_all_gather
+from refcoll.algorithms.recursive_halving import (
     HALVING_TIME,
-    gathered,
     halving_depth,
     halving_received,
     halving_sent,
     halving_steps,
-    recursive_doubling_all_gather,
     recursive_halving_reduce_scatter,
 )
 from refcoll.algorithms.ring import all_but, ring_all_gather, ring_reduce_scatter

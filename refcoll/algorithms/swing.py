@@ -34,15 +34,15 @@ from refcoll.algorithms.declaration import (
     Lengths,
     log2_ceiling,
 )
-from refcoll.algorithms.recursive import (
+from refcoll.algorithms.folding import (
     FOLDING_TIME,
-    HALVING_DOUBLING_TIME,
     folded,
     folded_depth,
     folded_steps,
     folded_traffic,
     power_below,
 )
+from refcoll.algorithms.recursive import HALVING_DOUBLING_TIME
 from refcoll.algorithms.symbols import S, alpha, beta, gamma, log2_p
 from refcoll.schedule import Copy, Reduce, Schedule, Send, reverse, then
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from refcoll.algorithms.declaration import log2_ceiling, log_ceiling
+from refcoll.algorithms.folding import power_below, survivors
 from refcoll.algorithms.radix import power
-from refcoll.algorithms.recursive import power_below, survivors
 from refcoll.algorithms.swing import partner
 from refcoll.planning.rounds import Ints, Round, Rounds, Shape, carried
 

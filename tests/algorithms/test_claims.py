@@ -12,7 +12,8 @@ from refcoll.algorithms.chain import chain_broadcast
 from refcoll.algorithms.circulant import base, receives, skips
 from refcoll.algorithms.declaration import covered, log2_ceiling, log_ceiling
 from refcoll.algorithms.double_tree import second_tree
-from refcoll.algorithms.recursive import power_below, reversed_bits, survivors
+from refcoll.algorithms.folding import power_below, survivors
+from refcoll.algorithms.recursive import reversed_bits
 from refcoll.algorithms.swing import label, partner
 from refcoll.chunks import Layout
 from samples import (

@@ -112,7 +112,7 @@ def pairwise_reduce_scatter(function: Callable) -> Lemmas:
 def doubling(function: Callable) -> Lemmas:
     """Partners are the two halves of one block of 2^(k+1) ranks.  N up to 2^29, for XOR."""
     rank, size, k, levels = z3.BitVecs("rank size k levels", 32)
-    names = {"_log2": lambda size: levels}
+    names = {"log2_floor": lambda size: levels}
     ((reached, (send, receive), _),) = turns(function, rank, size, k, **names)
     ((_, (answer, _), _),) = turns(function, send.to, size, k, **names)
     power = (levels >= 0, levels < 30, size == z3.BitVecVal(1, 32) << levels)
