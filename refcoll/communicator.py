@@ -59,16 +59,9 @@ class Communicator(Group):
     ) -> Any:
         """All ranks' ``x`` merged, on every rank; of the shape and dtype of ``x``."""
         return self._call(
-            "all_reduce",
-            async_op,
-            timeout,
-            check,
-            x=x,
-            op=op,
-            out=out,
-            algorithm=algorithm,
+            "all_reduce", async_op, timeout, check, x=x, op=op, out=out, algorithm=algorithm,
             accumulate=accumulate,
-        )
+        )  # fmt: skip
 
     @told_to_all
     def reduce_scatter(
@@ -90,17 +83,9 @@ class Communicator(Group):
         the first pieces one longer.
         """
         return self._call(
-            "reduce_scatter",
-            async_op,
-            timeout,
-            check,
-            x=x,
-            op=op,
-            counts=counts,
-            out=out,
-            algorithm=algorithm,
-            accumulate=accumulate,
-        )
+            "reduce_scatter", async_op, timeout, check, x=x, op=op, counts=counts, out=out,
+            algorithm=algorithm, accumulate=accumulate,
+        )  # fmt: skip
 
     @told_to_all
     def all_gather(
@@ -155,17 +140,9 @@ class Communicator(Group):
     ) -> Any:
         """All ranks' ``x`` merged, on rank ``root``; None elsewhere, where ``out`` is ignored."""
         return self._call(
-            "reduce",
-            async_op,
-            timeout,
-            check,
-            x=x,
-            op=op,
-            root=root,
-            out=out,
-            algorithm=algorithm,
+            "reduce", async_op, timeout, check, x=x, op=op, root=root, out=out, algorithm=algorithm,
             accumulate=accumulate,
-        )
+        )  # fmt: skip
 
     @told_to_all
     def gather(
@@ -185,16 +162,9 @@ class Communicator(Group):
         Where their lengths differ, ``counts`` gives all of them on every rank.
         """
         return self._call(
-            "gather",
-            async_op,
-            timeout,
-            check,
-            x=x,
-            root=root,
-            counts=counts,
-            out=out,
+            "gather", async_op, timeout, check, x=x, root=root, counts=counts, out=out,
             algorithm=algorithm,
-        )
+        )  # fmt: skip
 
     @told_to_all
     def scatter(
@@ -250,16 +220,9 @@ class Communicator(Group):
     ) -> Any:
         """The ``x`` of ranks 0, ..., r merged, on rank r; "avg" divides by r + 1."""
         return self._call(
-            "scan",
-            async_op,
-            timeout,
-            check,
-            x=x,
-            op=op,
-            out=out,
-            algorithm=algorithm,
+            "scan", async_op, timeout, check, x=x, op=op, out=out, algorithm=algorithm,
             accumulate=accumulate,
-        )
+        )  # fmt: skip
 
     @told_to_all
     def exscan(
@@ -276,16 +239,9 @@ class Communicator(Group):
     ) -> Any:
         """The ``x`` of ranks 0, ..., r - 1 merged, on rank r; None on rank 0, ``out`` ignored."""
         return self._call(
-            "exscan",
-            async_op,
-            timeout,
-            check,
-            x=x,
-            op=op,
-            out=out,
-            algorithm=algorithm,
+            "exscan", async_op, timeout, check, x=x, op=op, out=out, algorithm=algorithm,
             accumulate=accumulate,
-        )
+        )  # fmt: skip
 
     @told_to_all
     def barrier(
