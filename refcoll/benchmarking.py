@@ -49,10 +49,11 @@ class Timing:
     """Time / a peer's time in the same run, by peer."""
 
 
-def require_timed(collective: str) -> None:
+def require_timed(*collectives: str) -> None:
     """Raise ArgumentError for a collective that ``timings`` cannot time."""
-    if collective not in BUS_FACTORS:
-        raise ArgumentError(f"collective={collective!r}: there are {', '.join(BUS_FACTORS)}")
+    for each in collectives:
+        if each not in BUS_FACTORS:
+            raise ArgumentError(f"collective={each!r}: there are {', '.join(BUS_FACTORS)}")
 
 
 def timings(

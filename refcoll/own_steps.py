@@ -4,11 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from refcoll.collectives import checked_root
+from refcoll.collectives import Collective, checked_root
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer, within
 from refcoll.programs import Program
 from refcoll.schedule import Action, Copy, Reduce, Send, Step, peer
+
+
+def from_steps(
+    collective: str,
+    steps: Sequence[Iterable[Step]],
+    chunks: int,
+    *,
+    name: str = "your steps",
+    root: int = 0,
+    helpers: int = 0,
+    areas: int = 1,
+    result_area: int = 0,
+) -> Program:
+    """A program from one list of steps a rank: your own algorithm, to check or simulate.
+
+    ``steps`` has the ``helpers``, who own no input and output, last; ``areas`` is 1 plus
+    the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError
+    where collective, chunks or root make no sense for so many ranks.
+    """
+    if not isinstance(steps, Sequence) or isinstance(steps, str | bytes):
+        raise ArgumentError(f"steps={steps!r:.80} must be a list with an iterable of steps a rank")
+    if not isinstance(name, str):
+        raise ArgumentError(f"name={name!r:.80} must be a string")
+    helpers, root = integer(helpers, "helpers"), integer(root, "root")
+    areas, result_area = within(areas, "areas", 1), integer(result_area, "result_area")
+    lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
+    kind, size = find_collective(collective), len(lists) - helpers
+    if helpers < 0 or size < 1:
+        raise ArgumentError(f"helpers={helpers} of {len(lists)} ranks must leave at least one")
+    checked_root(kind, root, size)
+    chunks = _checked_chunks(chunks, kind, size)
+    if not 0 <= result_area < areas:
+        raise ArgumentError(f"result_area={result_area} must be one of the areas={areas}")
+    return Program(
+        name, kind, size, lists.__getitem__, chunks,
+        root=root, helpers=helpers, areas=areas, result_area=result_area,
+    )  # fmt: skip
+
+
+def _checked_chunks(chunks: int, kind: Collective, size: int) -> int:
+    """At least one; one a rank where a collective gives each rank one of its own."""
+    chunks = within(chunks, "chunks", 1)
+    if kind.scattered and chunks != size:
+        raise ArgumentError(
+            f"chunks={chunks} must be {size}, one a rank, for {kind.name} on {size} ranks"
+        )
+    return chunks
 
 
 def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
@@ -46,44 +93,3 @@ def _whole(action: Action, where: str) -> Action:
     if action.incoming not in (None, "left", "right"):
         raise ArgumentError(f'{where}: incoming must be "left", "right" or None')
     return Reduce(chunks, other, action.incoming)
-
-
-def from_steps(
-    collective: str,
-    steps: Sequence[Iterable[Step]],
-    chunks: int,
-    *,
-    name: str = "your steps",
-    root: int = 0,
-    helpers: int = 0,
-    areas: int = 1,
-    result_area: int = 0,
-) -> Program:
-    """A program from one list of steps a rank: your own algorithm, to check or simulate.
-
-    ``steps`` has the ``helpers``, who own no input and output, last; ``areas`` is 1 plus
-    the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError
-    where collective, chunks or root make no sense for so many ranks.
-    """
-    if not isinstance(steps, Sequence) or isinstance(steps, str | bytes):
-        raise ArgumentError(f"steps={steps!r:.80} must be a list with an iterable of steps a rank")
-    if not isinstance(name, str):
-        raise ArgumentError(f"name={name!r:.80} must be a string")
-    helpers, root = integer(helpers, "helpers"), integer(root, "root")
-    areas, result_area = within(areas, "areas", 1), integer(result_area, "result_area")
-    lists = [list(_checked(each, rank)) for rank, each in enumerate(steps)]
-    kind, size = find_collective(collective), len(lists) - helpers
-    if helpers < 0 or size < 1:
-        raise ArgumentError(f"helpers={helpers} of {len(lists)} ranks must leave at least one")
-    checked_root(kind, root, size)
-    chunks = within(chunks, "chunks", 1)
-    if kind.scattered and chunks != size:
-        raise ArgumentError(
-            f"chunks={chunks} must be {size}, one a rank, for {collective} on {size} ranks"
-        )
-    if not 0 <= result_area < areas:
-        raise ArgumentError(f"result_area={result_area} must be one of the areas={areas}")
-    return Program(
-        name, kind, size, lists.__getitem__, chunks,
-        root=root, helpers=helpers, areas=areas, result_area=result_area,
-    )  # fmt: skip

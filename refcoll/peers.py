@@ -55,30 +55,25 @@ def _gloo(comm: Communicator) -> Contender:
         "gloo", init_method=f"file://{_meeting(comm)}", rank=comm.rank, world_size=comm.size
     )
 
-    def make(case: Case) -> Run:
-        x, out = torch.from_numpy(case.x), torch.from_numpy(case.out)
+    return Contender("gloo", lambda case: _gloo_run(case, torch, dist))
 
-        def copied() -> None:
-            if case.out is not case.x:
-                out.copy_(x)
 
-        def all_reduce() -> None:
-            copied()
-            dist.all_reduce(out)
+def _gloo_run(case: Case, torch: Any, dist: Any) -> Run:
+    """Gloo reduces and broadcasts in place: out of place, the input is copied first."""
+    x, out = torch.from_numpy(case.x), torch.from_numpy(case.out)
 
-        def broadcast() -> None:
-            copied()
-            dist.broadcast(out, 0)
+    def into_out() -> Any:
+        if case.out is not case.x:
+            out.copy_(x)
+        return out
 
-        runs: dict[str, Run] = {
-            "all_reduce": all_reduce,
-            "broadcast": broadcast,
-            "all_gather": lambda: dist.all_gather_into_tensor(out, x),
-            "reduce_scatter": lambda: dist.reduce_scatter_tensor(out, x),
-        }
-        return runs[case.collective]
-
-    return Contender("gloo", make)
+    runs: dict[str, Run] = {
+        "all_reduce": lambda: dist.all_reduce(into_out()),
+        "broadcast": lambda: dist.broadcast(into_out(), 0),
+        "all_gather": lambda: dist.all_gather_into_tensor(out, x),
+        "reduce_scatter": lambda: dist.reduce_scatter_tensor(out, x),
+    }
+    return runs[case.collective]
 
 
 def _meeting(comm: Communicator) -> str:

@@ -86,9 +86,7 @@ def bench(
         content = {
             "collective": collective, "ranks": comm.size,
             "ranks_on_nodes": [len(node) for node in comm.nodes], "library": library,
-            "shared_memory": shared_memory, "machine": before,
-            "rows": [asdict(row) for row in rows],
-            "goals": [{**asdict(each), "met": each.met} for each in stand],
+            "shared_memory": shared_memory, "machine": before, **_measured(rows, stand),
         }  # fmt: skip
         _tell(content, rows, named, stand, json, plot)
         if goals_ and not stand:
@@ -123,6 +121,14 @@ def _told(comm: Communicator, rows: Iterator[Timing]) -> list[Timing]:
 
 def _cell(row: Timing) -> tuple[int, bool]:
     return row.size, row.in_place
+
+
+def _measured(rows: Sequence[Timing], stand: Sequence[Standing]) -> dict[str, Any]:
+    """For JSON."""
+    return {
+        "rows": [asdict(row) for row in rows],
+        "goals": [{**asdict(each), "met": each.met} for each in stand],
+    }
 
 
 def _tell(

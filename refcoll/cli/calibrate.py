@@ -91,8 +91,7 @@ def calibrate(
     require_writable(out, "out")
     limit, wanted = seconds_from(seconds, "time"), sizes_from(sizes)
     names = collective or [*BUS_FACTORS]
-    for name in names:
-        require_timed(name)
+    require_timed(*names)
     known = read(out) if out.exists() else Tuning({})
     comm = Communicator(connector("mpi")(), tuning=Tuning({}))  # what was measured is no matter
     if verify:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable, write_json
 from refcoll.cli.train_plot import draw_steps
 from refcoll.cli.train_report import Telling, report, report_all
-from refcoll.cli.train_ways import Way, beside, compared, link, straggler, way
+from refcoll.cli.train_ways import Link, Straggler, Way, beside, compared, link, straggler, way
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
 from refcoll.dataparallel.digits import digits
@@ -90,33 +91,14 @@ def train(
     first = way(zero, parameter_server, compress, options, accumulate)
     ways = _ways(first, compare, others)
     task = _task(hidden, epochs, batch, optimizer, lr, dtype, seed)
-    quiet = len(ways) > 1 or str(json) == "-"
     slow, lag, size = link(latency, rate), straggler(late), _size(ranks)
     lag.require(size)
-
-    def on_rank(end: Transport) -> list[Trial]:
-        comm = Communicator(slow.over(end))
-        alone, telling = reference(comm, task), Telling(comm.rank, task, len(ways), quiet)
-        return [
-            trial(
-                comm, task, lag.applied(each.how, comm.rank), alone, exact=each.exact,
-                listener=telling.begin(each.how), watch=late is not None,
-            )
-            for each in ways
-        ]  # fmt: skip
-
+    quiet = len(ways) > 1 or str(json) == "-"
     with _one_thread_for_blas():
-        rank, trials = _run(on_rank, size)
-    holds = all(each.holds for each in trials)
+        rank, trials = _run(partial(_trials, ways, task, slow, lag, quiet), size)
     if rank == 0:
-        if str(json) != "-":
-            report_all(trials) if len(ways) > 1 else report(trials[0])
-        write_json(json, {"holds": holds, "trials": [each.as_json() for each in trials]})
-        if trace is not None:
-            write_json(trace, chrome_trace(trials[0].last_step))
-        if plot is not None:
-            draw_steps(plot, f"{trials[0].way}, the last step", trials[0].last_step)
-    raise typer.Exit(0 if holds else 1)
+        _tell(trials, json, trace, plot)
+    raise typer.Exit(0 if all(each.holds for each in trials) else 1)
 
 
 def _ways(first: Way, compare: bool, others: str | None) -> list[Way]:
@@ -130,6 +112,36 @@ def _ways(first: Way, compare: bool, others: str | None) -> list[Way]:
     return compared(first) if compare else [first]
 
 
+def _trials(
+    ways: Sequence[Way], task: Task, slow: Link, lag: Straggler, quiet: bool, end: Transport
+) -> list[Trial]:
+    """Each way to train, on the rank at ``end``, beside one process that trains alone."""
+    comm = Communicator(slow.over(end))
+    alone, telling = reference(comm, task), Telling(comm.rank, task, len(ways), quiet)
+    return [
+        trial(
+            comm, task, lag.applied(each.how, comm.rank), alone, exact=each.exact,
+            listener=telling.begin(each.how), watch=lag.anyone,
+        )
+        for each in ways
+    ]  # fmt: skip
+
+
+def _tell(
+    trials: Sequence[Trial], json: Path | None, trace: Path | None, plot: Path | None
+) -> None:
+    """In all the ways asked for; the last step is the first way's."""
+    first = trials[0]
+    if str(json) != "-":
+        report_all(trials) if len(trials) > 1 else report(first)
+    holds = all(each.holds for each in trials)
+    write_json(json, {"holds": holds, "trials": [each.as_json() for each in trials]})
+    if trace is not None:
+        write_json(trace, chrome_trace(first.last_step))
+    if plot is not None:
+        draw_steps(plot, f"{first.way}, the last step", first.last_step)
+
+
 def _size(ranks: int | None) -> int:
     """Ranks in all: those of the job, or so many on threads, by default 4."""
     launched = launched_size()
@@ -138,7 +150,7 @@ def _size(ranks: int | None) -> int:
     return launched or ranks or 4
 
 
-def _run(on_rank: Any, size: int) -> tuple[int, list[Trial]]:
+def _run(on_rank: Callable[[Transport], list[Trial]], size: int) -> tuple[int, list[Trial]]:
     """On threads of this process, or as a rank of an MPI job; this rank, and its trials."""
     if launched_size() is None:
         return 0, spawn(size, lambda comm: on_rank(comm.transport))[0]

@@ -124,6 +124,11 @@ class Straggler:
     rank: int = -1
     delay: float = 0.0
 
+    @property
+    def anyone(self) -> bool:
+        """Whether there is one."""
+        return self.rank >= 0
+
     def require(self, size: int) -> None:
         """Raise ArgumentError where there is no such rank."""
         if self.rank >= size:

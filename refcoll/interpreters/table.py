@@ -122,34 +122,46 @@ def _matched(
     ranks: int,
 ) -> Round | None:
     """The k-th send a -> b of the round with the k-th receive at b from a, if they all fit."""
-    if len(sends.rank) != len(receives.rank):
-        return None
-    source, to = np.array(sends.rank, np.int64), np.array(sends.peer, np.int64)
-    at, origin = np.array(receives.rank, np.int64), np.array(receives.peer, np.int64)
-    by_channel = np.argsort(source * ranks + to, kind="stable")
-    wanted = np.argsort(origin * ranks + at, kind="stable")
-    which = np.empty_like(by_channel)
-    which[wanted] = by_channel  # which[i]: the send that receive i meets
-    same_ends = np.array_equal(source[which], origin) and np.array_equal(to[which], at)
+    to, source = np.array(receives.rank, np.int64), np.array(receives.peer, np.int64)
+    which = _meeting(sends, to, source, ranks)
     lengths = np.array(sends.lengths, np.int64)
-    if not same_ends or not np.array_equal(lengths[which], receives.lengths):
+    if which is None or not np.array_equal(lengths[which], receives.lengths):
         return None
-    chunk_of_send = np.array(sends.chunks, np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    row = np.repeat(np.arange(at.size), lengths[which])
-    within = np.arange(row.size) - np.repeat(
-        np.concatenate([[0], np.cumsum(lengths[which])])[:-1].astype(np.int64), lengths[which]
-    )
+    row, within = _rows(lengths[which])
+    starts = np.cumsum(lengths) - lengths
     return Round(
-        source=origin,
-        to=at,
+        source=source,
+        to=to,
         place=np.array(places, np.int64)[which],
         reduces=np.array(reduces, np.bool_),
         on_left=np.array(left, np.bool_),
         row=row,
-        sent=chunk_of_send[starts[which][row] + within],
+        sent=np.array(sends.chunks, np.int64)[starts[which][row] + within],
         written=np.array(receives.chunks, np.int64),
     )
+
+
+def _meeting(sends: _Ends, at: Ints, origin: Ints, ranks: int) -> Ints | None:
+    """Per receive at ``at`` from ``origin``: the send that it meets; None where one meets none."""
+    source, to = np.array(sends.rank, np.int64), np.array(sends.peer, np.int64)
+    if source.size != at.size:
+        return None
+    by_channel = np.argsort(source * ranks + to, kind="stable")
+    wanted = np.argsort(origin * ranks + at, kind="stable")
+    which = np.empty_like(by_channel)
+    which[wanted] = by_channel
+    fits = np.array_equal(source[which], origin) and np.array_equal(to[which], at)
+    return which if fits else None
+
+
+def _rows(lengths: Ints) -> tuple[Ints, Ints]:
+    """Per chunk of messages of so many chunks each: its message, and its place in it.
+
+    >>> [list(map(int, column)) for column in _rows(np.array([2, 0, 3]))]
+    [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
+    """
+    row = np.repeat(np.arange(lengths.size), lengths)
+    return row, np.arange(row.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def waves(keys: Ints) -> Iterator[Ints]:
