@@ -54,7 +54,7 @@ def composed(scatter: Algorithm, gather: Algorithm) -> Algorithm:
         received=added(scatter.received, gather.received),
         time=scatter.time + gather.time,
         one_port=times[0] + times[1],
-        time_source=f"{scatter.time_source}; {gather.time_source}",
+        time_source=_cited(scatter.time_source, gather.time_source),
         time_exact=NEVER if gather.schedule is linear_all_gather else ALWAYS,
         bounds=("depth",),
         bandwidth_optimal=When(
@@ -65,8 +65,13 @@ def composed(scatter: Algorithm, gather: Algorithm) -> Algorithm:
         ),
         latency_optimal=ONE,
         in_rank_order=scatter.in_rank_order,
-        source=f"{scatter.source}; {gather.source}",
+        source=_cited(scatter.source, gather.source),
     )
+
+
+def _cited(*sources: str) -> str:
+    """Each of them once."""
+    return "; ".join(dict.fromkeys(sources))
 
 
 def _both(one: When, other: When) -> When:
