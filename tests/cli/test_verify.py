@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
-from refcoll import algorithms, choosing, making, registry
+from broken_ring import twice, without_last_step
+from refcoll import algorithms
 from refcoll.collectives import COLLECTIVES
-from refcoll.schedule import Copy, Reduce, Send
+from refcoll.schedule import Copy
 
 ROW_KEYS = {
     "algorithm", "collective", "ranks", "count", "dtype", "op", "options", "transport", "exact",
@@ -62,39 +62,15 @@ def test_verify_of_one_algorithm(refcoll):
     assert row["lower_bound_bytes"] == pytest.approx(16_000 / 3)
 
 
-def without_last_step(rank, size):
-    steps = list(registry.ring.ring_all_reduce(rank, size))
-    return iter(steps[:-1])
-
-
-def twice(rank, size):
-    for _ in range(2):
-        yield Send(range(size), (rank + 1) % size), Reduce(range(size), (rank - 1) % size)
-
-
 def raises(rank, size):
     raise IndexError("no such chunk")
 
 
-@pytest.fixture
-def broken(monkeypatch):
-    """Put another schedule in the ring all-reduce's place."""
-
-    def put(schedule):
-        key = ("all_reduce", "ring")
-        wrong = replace(registry.ALGORITHMS[key], schedule=schedule)
-        monkeypatch.setitem(registry.ALGORITHMS, key, wrong)
-        making.made.cache_clear()
-        choosing._ranked.cache_clear()
-
-    yield put
-    making.made.cache_clear()
-    choosing._ranked.cache_clear()
-
-
 @pytest.mark.parametrize("schedule", [without_last_step, twice, raises])
-def test_a_broken_algorithm_fails_and_the_first_line_names_it(schedule, refcoll, broken, tmp_path):
-    broken(schedule)
+def test_a_broken_algorithm_fails_and_the_first_line_names_it(
+    schedule, refcoll, change_ring, tmp_path
+):
+    change_ring(schedule=schedule)
     path = tmp_path / "rows.json"
     run = refcoll("verify", "--ranks", "3", "--collective", "all_reduce", "--json", str(path))
     assert run.status == 1
@@ -108,7 +84,7 @@ def test_a_broken_algorithm_fails_and_the_first_line_names_it(schedule, refcoll,
     assert len({row["algorithm"] for row in content["rows"]}) > 20
 
 
-def test_a_deadlock_fails_within_the_timeout(refcoll, broken, monkeypatch):
+def test_a_deadlock_fails_within_the_timeout(refcoll, change_ring, monkeypatch):
     """Even if the checker were blind."""
     from refcoll.testing import verification
 
@@ -116,7 +92,7 @@ def test_a_deadlock_fails_within_the_timeout(refcoll, broken, monkeypatch):
         yield from [(Copy(0, 1 - rank),)]
 
     monkeypatch.setattr(verification, "_refutations", lambda program: iter(()))
-    broken(silent)
+    change_ring(schedule=silent)
     run = refcoll("verify", "--ranks", "2", "-a", "ring", "-c", "all_reduce", "--timeout", "0.3")
     assert run.status == 1
     first = run.out.splitlines()[0]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from refcoll import CollectivePlan, TransportError, choosing, making, node_shape, registry, spawn
-from refcoll.schedule import Copy, Reduce, Send
+from broken_ring import copies_instead, twice, waits_for_nobody, without_last_step, wrong_chunk
+from refcoll import CollectivePlan, TransportError, making, node_shape, registry, spawn
 from refcoll.testing import verification
 from refcoll.testing.verification import Case, cases, verify
 
@@ -70,62 +70,15 @@ def test_a_ring_row_holds_what_the_formulas_give(size):
 # ---- what is wrong -----------------------------------------------------------------------
 
 
-def without_last_step(rank, size):
-    yield from list(RING.schedule(rank, size))[:-1]
-
-
-def wrong_chunk(rank, size):
-    """In its first step every rank sends, and merges, one chunk further on."""
-    (send, reduce), *others = RING.schedule(rank, size)
-    yield replace(send, chunks=(send.chunks + 1) % size), reduce
-    yield from others
-
-
-def twice(rank, size):
-    """Exchange with the neighbour twice: for 2 ranks 2(x0 + x1), which booleans call right."""
-    for _ in range(2):
-        yield Send(range(size), (rank + 1) % size), Reduce(range(size), (rank - 1) % size)
-
-
-def copies_instead(rank, size):
-    """The last reduction replaces instead of merging."""
-    steps = list(RING.schedule(rank, size))
-    send, reduce = steps[size - 2]
-    steps[size - 2] = send, Copy(reduce.chunks, reduce.source)
-    yield from steps
-
-
-def waits_for_nobody(rank, size):
-    """Rank 0 leaves a message unsent."""
-    for number, step in enumerate(RING.schedule(rank, size)):
-        yield step[1:] if (rank, number) == (0, 0) else step
-
-
-RING = registry.ALGORITHMS["all_reduce", "ring"]
 CASE = Case("ring", "all_reduce", 30, "int64", "sum")
-
-
-@pytest.fixture
-def put(monkeypatch):
-    """Change the registered ring all-reduce."""
-
-    def change(**fields):
-        wrong = replace(RING, **fields)
-        monkeypatch.setitem(registry.ALGORITHMS, ("all_reduce", "ring"), wrong)
-        making.made.cache_clear()
-        choosing._ranked.cache_clear()
-
-    yield change
-    making.made.cache_clear()
-    choosing._ranked.cache_clear()
 
 
 @pytest.mark.parametrize(
     "schedule", [without_last_step, wrong_chunk, twice, copies_instead, waits_for_nobody]
 )
 @pytest.mark.parametrize("size", [3, 5])
-def test_a_broken_schedule_is_refuted_with_a_counterexample(schedule, size, put):
-    put(schedule=schedule)
+def test_a_broken_schedule_is_refuted_with_a_counterexample(schedule, size, change_ring):
+    change_ring(schedule=schedule)
     (row,) = rows(size, [CASE])
     assert not row.ok
     (problem,) = row.problems
@@ -136,9 +89,9 @@ def test_a_broken_schedule_is_refuted_with_a_counterexample(schedule, size, put)
 
 @pytest.mark.parametrize("schedule", [without_last_step, wrong_chunk, twice, copies_instead])
 @pytest.mark.parametrize("size", [3, 5])
-def test_measurements_alone_reveal_it(schedule, size, put, monkeypatch):
+def test_measurements_alone_reveal_it(schedule, size, change_ring, monkeypatch):
     """Should the checker be wrong, too, the values themselves are not."""
-    put(schedule=schedule)
+    change_ring(schedule=schedule)
     monkeypatch.setattr(verification, "_refutations", lambda program: iter(()))
     (row,) = rows(size, [CASE])
     assert not row.ok
@@ -146,8 +99,8 @@ def test_measurements_alone_reveal_it(schedule, size, put, monkeypatch):
     assert any(problem.startswith("the result is wrong on ranks [") for problem in row.problems)
 
 
-def test_a_deadlock_ends_and_names_the_case(put, monkeypatch):
-    put(schedule=waits_for_nobody)
+def test_a_deadlock_ends_and_names_the_case(change_ring, monkeypatch):
+    change_ring(schedule=waits_for_nobody)
     monkeypatch.setattr(verification, "_refutations", lambda program: iter(()))
     with pytest.raises(TransportError, match=r"ring all_reduce on 3 ranks, n=30 int64 sum: "):
         spawn(3, lambda comm: list(verify(comm.transport, [CASE], 0.3)))
@@ -163,9 +116,9 @@ def test_a_deadlock_ends_and_names_the_case(put, monkeypatch):
          "sent on rank 2: 320 bytes, claimed 328"),
     ],
 )  # fmt: skip
-def test_a_wrong_claim_is_named(claim, problem, put):
+def test_a_wrong_claim_is_named(claim, problem, change_ring):
     """The ring on 3 ranks: 4 messages of 10 int64."""
-    put(**claim)
+    change_ring(**claim)
     (row,) = rows(3, [CASE])
     assert row.problems == [problem]
     assert row.exact
