@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import refcoll
-from refcoll import algorithms
+from refcoll import TransportError, algorithms
 
 TIMEOUT = 5
 SIZES = [1, 2, 3, 5]
@@ -13,6 +13,18 @@ SIZES = [1, 2, 3, 5]
 
 def spawn(size, body, *args, **options):
     return refcoll.spawn(size, body, *args, **{"timeout": TIMEOUT, **options})
+
+
+def errors(body, timeout=0.4, size=4):
+    """What ``body`` came to on every rank: a TransportError, or what it returned."""
+
+    def one(comm):
+        try:
+            return body(comm)
+        except TransportError as error:
+            return error
+
+    return refcoll.spawn(size, one, timeout=timeout)
 
 
 def for_any_size(collective):

@@ -15,28 +15,12 @@ import numpy as np
 import pytest
 
 import refcoll
-from refcoll import Communicator, DeadlineError, PeerFailedError, TransportError
-from refcoll.chunks import Layout
-from refcoll.interpreters.execute import Plan
-from refcoll.operators import OPERATORS
+from on_threads import errors
+from refcoll import Communicator, DeadlineError, PeerFailedError
 from refcoll.testing.faults import Fault, Faulty
-from refcoll.testing.inprocess import InProcess, World
 from refcoll.testing.soaking import Cut
-from refcoll.transport import Incoming, Outgoing, Standing
 
 SIZE, ODD = 4, 2
-
-
-def errors(body, timeout=0.4, size=SIZE):
-    """What ``body`` came to on every rank: a TransportError, or what it returned."""
-
-    def one(comm):
-        try:
-            return body(comm)
-        except TransportError as error:
-            return error
-
-    return refcoll.spawn(size, one, timeout=timeout)
 
 
 def ring(late, limit=0.4):
@@ -183,69 +167,6 @@ def test_an_operator_that_raises_fails_everybody():
         refcoll.spawn(SIZE, body, timeout=60)
 
 
-def test_a_circle_is_told_as_one():
-    """Every rank waits for another one's message that was never sent."""
-
-    def body(comm):
-        other = refcoll.program("broadcast", "linear", 2, root=1 - comm.rank)
-        plan = Plan(other, comm.transport, np.ones(4), Layout((4,)), OPERATORS["sum"], 9)
-        plan.run(1.5)
-
-    heard = errors(body, size=2)
-    late = [each for each in heard if isinstance(each, DeadlineError)]
-    assert late
-    assert all(each.culprit is None for each in late)
-    assert any("wait for one another" in str(each) for each in late)
-
-
-def test_a_rank_that_gave_up_and_has_ended_is_still_of_the_circle():
-    """One of two that wait for each other is first; the other may look when it has ended."""
-    world = World(2)
-    first, second = (InProcess(world, rank) for rank in range(2))
-    exchange = first.prepare([], [Incoming(8, 1)], 9)
-    exchange.start()
-    with pytest.raises(DeadlineError):
-        exchange.wait(0, 0.01)
-    world.leave(0)
-    told = world.known(second.rank)[0]
-    assert isinstance(told, Standing)
-    assert told.awaits == (1,)
-
-
-@pytest.mark.parametrize("ended", [False, True])
-def test_a_rank_that_gave_up_in_another_part_is_still_of_the_circle(ended):
-    """Rank 0 waited for rank 1 in one part, gave up, and perhaps ended, before rank 1 looks in
-    the other part, where it waits for rank 0."""
-    world = World(2)
-    one, other = (world.subworld((0, 1), channel) for channel in range(2))
-    exchange = InProcess(one, 0).prepare([], [Incoming(8, 1)], 9)
-    exchange.start()
-    with pytest.raises(DeadlineError):
-        exchange.wait(0, 0.01)
-    if ended:
-        world.leave(0)
-    told = other.known(1)[0]
-    assert isinstance(told, Standing)
-    assert told.awaits == (1,)
-    assert told.elsewhere
-
-
-def test_a_rank_that_gave_up_in_another_part_and_has_gone_on_is_not():
-    """What it waits for next comes, so that it waits for nobody."""
-    world = World(2)
-    one, other = (world.subworld((0, 1), channel) for channel in range(2))
-    exchange = InProcess(one, 0).prepare([], [Incoming(8, 1)], 9)
-    exchange.start()
-    with pytest.raises(DeadlineError):
-        exchange.wait(0, 0.01)
-    sends = InProcess(other, 1).prepare([Outgoing(np.zeros(8, np.uint8), 0)], [], 9)
-    takes = InProcess(other, 0).prepare([], [Incoming(8, 1)], 9)
-    sends.start()
-    takes.start()
-    takes.wait(0, 30)
-    assert "waits for nobody" in str(other.known(1)[0])
-
-
 def test_how_much_of_a_long_message_had_come_is_told():
     """A ring on 3 ranks sends 80 bytes a step, here in parts of 32, 32 and 16; of rank 1's last
     message the last part is lost: the message numbered 2 (handshake) + 4 * 3 - 1."""
@@ -262,107 +183,3 @@ def test_how_much_of_a_long_message_had_come_is_told():
     assert isinstance(heard, DeadlineError)
     assert "step 4 of 4: rank 2 waited 0.4 s for 16 bytes from rank 1" in str(heard)
     assert "(chunk 0 from rank 1; 64 of 80 bytes had come)" in str(heard)
-
-
-# ---- parts, whose ranks have other numbers ------------------------------------------------
-
-
-def in_parts(body, timeout=30):
-    """Ranks 3 and 1, in this order, are one part, 2 and 0 the other."""
-    return errors(lambda comm: body(comm, comm.split(comm.rank % 2, key=-comm.rank)), timeout)
-
-
-ABOVE = "in the communicator that this one was split from, "
-
-
-@pytest.mark.parametrize("first", ["part", "failure"])
-def test_a_failure_of_the_whole_reaches_its_parts(first):
-    """Whether they are there before it or not; rank 3 is number 0 in rank 1's part."""
-
-    def body(comm):
-        made = comm.transport.subgroup([3, 1], 99) if first == "part" and comm.rank % 2 else None
-        comm.barrier()
-        time.sleep(0.3)  # until all have left the barrier
-        if comm.rank == 3:
-            comm.transport.abort("rank 3 failed: an accident", 3)
-        if comm.rank == 1:
-            time.sleep(0.3 if first == "failure" else 0)
-            part = Communicator(made or comm.transport.subgroup([3, 1], 99), 20)
-            with pytest.raises(PeerFailedError) as caught:
-                part.all_reduce(np.ones(4))
-            assert f"{ABOVE}rank 3 failed: an accident; meanwhile rank 1 waited" in str(
-                caught.value
-            )
-            assert caught.value.culprit == 0
-        return True
-
-    assert errors(body, 30) == [True] * 4
-
-
-def test_a_failure_of_a_part_of_a_part_is_told_once():
-    def body(comm, part):
-        inner = part.split(0)
-        if comm.rank == 3:
-            comm.transport.abort("rank 3 failed: an accident", 3)
-        return inner.all_reduce(np.ones(4)) if comm.rank == 1 else None
-
-    heard = in_parts(body)[1]
-    assert str(heard).count(ABOVE) == 1
-    assert heard.culprit == 0
-
-
-def test_a_failure_of_a_part_stays_there():
-    def body(comm, part):
-        if comm.rank == 3:
-            part.transport.abort("rank 0 failed: an accident", 0)
-        return comm.all_reduce(np.ones(4))[0]
-
-    assert in_parts(body) == [4] * 4
-
-
-def test_only_the_first_failure_counts():
-    def body(comm):
-        if comm.rank == 0:
-            comm.transport.abort("the first", 0)
-            comm.transport.abort("the second", 1)
-            return None
-        return comm.barrier()
-
-    assert all("the first" in str(each) and each.culprit == 0 for each in errors(body, 30)[1:])
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_rank_that_has_ended_is_gone_from_its_parts(when):
-    def body(comm):
-        ranks = [3, 1]
-        if comm.rank == 3 and when == "before":
-            comm.transport.subgroup(ranks, 99)
-        if comm.rank != 1:
-            return None
-        time.sleep(0.1)
-        part = Communicator(comm.transport.subgroup(ranks, 99), 20)
-        return part.all_reduce(np.ones(4))
-
-    heard = errors(body, 30)[1]
-    assert "rank 0 has ended" in str(heard)
-    assert heard.culprit == 0
-
-
-def test_what_was_given_up_in_a_part_is_not_told_of_later():
-    """Rank 1 gives up in its part, and then does something else: it waits for nobody."""
-
-    def body(comm, part):
-        if comm.rank == 1:
-            with pytest.raises(DeadlineError):
-                part.all_reduce(np.ones(4), timeout=0.1)
-            time.sleep(0.8)
-        elif comm.rank == 0:
-            time.sleep(0.2)
-            return comm.all_reduce(np.ones(4), timeout=0.3)
-        elif comm.rank == 3:
-            time.sleep(0.8)
-        return comm.all_reduce(np.ones(4), timeout=30) if comm.rank == 2 else None
-
-    heard = in_parts(body)[0]
-    assert isinstance(heard, DeadlineError)
-    assert "another communicator" not in str(heard)
