@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import time
-from functools import reduce
 
 import numpy as np
 import pytest
 
 import refcoll
+from affine_maps import COMPOSE, composed
 from on_threads import SIZES, for_any_size, spawn
 from refcoll import ArgumentError, PeerFailedError, algorithms, user_operator
-
-COMPOSE = refcoll.user_operator(
-    lambda f, g: f.real * g.real + 1j * (f.real * g.imag + f.imag), "compose"
-)
-"""Maps x -> a x + b as a + bi: associative, not commutative."""
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("collective", ["all_reduce", "reduce"])
 def test_an_operator_that_does_not_commute_is_applied_in_rank_order(collective, size):
     maps = [(rank + 2, 3 * rank + 1) for rank in range(size)]
-    a, b = reduce(lambda f, g: (f[0] * g[0], f[0] * g[1] + f[1]), maps)
+    a, b = composed(*maps)
     names = [each.name for each in algorithms(collective) if each.in_rank_order]
     for name in ["auto", *(name for name in names if name in for_any_size(collective))]:
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from refcoll import Copy, Program, Reduce, Send, TransportError, check, from_steps, spawn
-
-from refcoll import algorithms, program, simulate, user_operator  # isort: skip
+from executed import CHANNEL, TIMEOUT, Short, run
+from refcoll import algorithms, program, simulate, spawn
 from refcoll.chunks import Layout
 from refcoll.interpreters.execute import Input, Plan
 from refcoll.operators import OPERATORS, kind, operator
@@ -18,41 +15,6 @@ from refcoll.testing.assertions import same_bits
 from refcoll.testing.counting import Counting
 from refcoll.testing.values import DTYPES, dtype_named
 from samples import ROOTED, drawn, through
-
-TIMEOUT = 5
-CHANNEL = 3
-
-
-def run(made: Program, inputs, op="sum", *, layout=None, runs=1, wrap=lambda end: end, apart=False):
-    """What every rank's vector holds after ``runs`` runs, the last of them on the inputs.
-
-    ``apart`` leaves the inputs where they are, and fills the vector with ones.
-    """
-    op, count = operator(op), inputs[0].size
-    layout = layout or made.layout(count)
-
-    def body(comm):
-        memory = np.zeros(made.areas * count, inputs[0].dtype)
-        mine = np.zeros(count, memory.dtype)
-        every = range(made.chunks)
-        source = Input(mine, every, every) if apart else None
-        plan = Plan(made, wrap(comm.transport), memory, layout, op, CHANNEL, source)
-        for turn in range(runs):
-            memory[:] = 0
-            memory[:count] = 1 if apart else 0
-            if apart and turn == runs - 1 and comm.rank < made.size:
-                mine[:] = inputs[comm.rank]
-            elif turn == runs - 1 and comm.rank < made.size:
-                memory[:count] = inputs[comm.rank]
-            plan.run(TIMEOUT)
-        start = made.result_area * count
-        vector = memory[start : start + count].copy()
-        if made.collective.reduces and comm.rank < made.size:
-            op.finish(vector, made.merged(comm.rank))
-        return vector
-
-    return spawn(made.ranks, body, timeout=TIMEOUT)[: made.size]
-
 
 # ---- any algorithm, any size, any values -------------------------------------------------
 
@@ -211,19 +173,6 @@ def test_products_of_complex_numbers_do_not_depend_on_how_chunks_lie_together(dt
                 assert real.tobytes() == right.tobytes()
 
 
-# ---- segments ----------------------------------------------------------------------------
-
-
-class Short:
-    """A transport that wants messages cut after ``segment_bytes``."""
-
-    def __init__(self, inner, segment_bytes):
-        self.inner, self.segment_bytes = inner, lambda peer: segment_bytes
-
-    def __getattr__(self, name):
-        return getattr(self.inner, name)
-
-
 @drawn(100, programs(), st.integers(0, 40), merges(), st.sampled_from([1, 8, 24]),
        st.integers(0, 2**32))  # fmt: skip
 def test_segments_change_no_bit(made, count, merge, nbytes, seed):
@@ -249,139 +198,3 @@ def test_segments_are_messages_but_not_steps(nbytes, messages):
         assert end.traffic.steps == 4
         assert end.traffic.messages_sent == end.traffic.messages_received == 4 * messages
         assert end.traffic.sent_bytes == end.traffic.received_bytes == 4 * 24
-
-
-# ---- programs by hand --------------------------------------------------------------------
-
-
-def bruck(rank: int, size: int):
-    """All-gather in ceil(log2 N) steps; the chunks that wrap round are scattered.
-
-    Before the round of distance d I have the chunks r, ..., r + d - 1 (mod N).
-    """
-    distance = 1
-    while distance < size:
-        more = min(distance, size - distance)
-        mine = tuple((rank + i) % size for i in range(more))
-        theirs = tuple((rank + distance + i) % size for i in range(more))
-        yield Send(mine, (rank - distance) % size), Copy(theirs, (rank + distance) % size)
-        distance *= 2
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7])
-@pytest.mark.parametrize("nbytes", [None, 8])
-def test_scattered_chunks_are_packed_and_unpacked(size, nbytes):
-    made = from_steps("all_gather", [bruck(rank, size) for rank in range(size)], size)
-    assert check(made).ok
-    layout = Layout(tuple((3 * r) % 4 for r in range(size)))
-    whole = np.arange(layout.count, dtype=np.float64) + 1
-    inputs = []
-    for rank in range(size):
-        mine = np.full(layout.count, np.nan)
-        mine[layout.span(rank, rank + 1)] = whole[layout.span(rank, rank + 1)]
-        inputs.append(mine)
-    wrap = (lambda end: Short(end, nbytes)) if nbytes else (lambda end: end)
-    for result in run(made, inputs, layout=layout, wrap=wrap, runs=3):
-        assert np.array_equal(result, whole)
-
-
-@pytest.mark.parametrize("nbytes", [None, 8, 24])
-@pytest.mark.parametrize("op", ["sum", "min"])
-def test_scattered_chunks_are_merged(op, nbytes):
-    """Every rank sends chunks 4, 0, 2 and merges what comes into 4, 0, 2: all exchange."""
-    odd = (4, 0, 2)
-    steps = [
-        [(Send(odd, 1 - r), Reduce(odd, 1 - r)), (Send((3, 1), 1 - r), Reduce((3, 1), 1 - r))]
-        for r in range(2)
-    ]
-    made = from_steps("all_reduce", steps, 5)
-    assert check(made).ok
-    inputs = [np.arange(23) * 5 % 7, np.arange(23) * 3 % 11]
-    wanted = np.add(*inputs) if op == "sum" else np.minimum(*inputs)
-    wrap = (lambda end: Short(end, nbytes)) if nbytes else (lambda end: end)
-    for result in run(made, inputs, op, wrap=wrap, runs=2):
-        assert np.array_equal(result, wanted)
-
-
-def test_moves_within_a_rank():
-    """x goes to scratch by a message to oneself, and from there to the other rank."""
-    steps = [
-        [
-            (Send(0, r), Send(1, r), Copy(2, r), Copy(3, r)),
-            (Send(range(2, 4), 1 - r), Reduce(range(2), 1 - r)),
-        ]
-        for r in range(2)
-    ]
-    made = from_steps("all_reduce", steps, 2, areas=2)
-    assert check(made).ok
-    inputs = [np.arange(7), np.arange(7) * 10]
-    for result in run(made, inputs, runs=3):
-        assert np.array_equal(result, np.arange(7) * 11)
-
-
-def composed(*maps: tuple[int, int]) -> tuple[int, int]:
-    """a x + b after one another, the first outermost: associative, not commutative."""
-    return reduce(lambda f, g: (f[0] * g[0], f[0] * g[1] + f[1]), maps)
-
-
-COMPOSE = user_operator(
-    lambda f, g: f.real * g.real + 1j * (f.real * g.imag + f.imag), "compose", commutative=False
-)
-"""The map x -> a x + b as the number a + bi."""
-
-
-def test_merges_within_a_rank_keep_the_side_that_is_asked_for():
-    """The other rank's vector lands in scratch and is merged from there."""
-    steps = [
-        [
-            (Send(0, 1 - r), Copy(1, 1 - r)),
-            (Send(1, r), Reduce(0, r, "left" if r else "right")),
-        ]
-        for r in range(2)
-    ]
-    made = from_steps("all_reduce", steps, 1, areas=2)
-    inputs = [np.array([2 + 3j, 5 + 1j]), np.array([7 + 4j, 1 + 9j])]
-    wanted = [composed((2, 3), (7, 4)), composed((5, 1), (1, 9))]
-    for result in run(made, inputs, COMPOSE):
-        assert [(z.real, z.imag) for z in result] == wanted
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
-def test_algorithms_in_rank_order_merge_in_rank_order(size):
-    maps = [[(rank % 3 + 1, rank + i) for rank in range(size)] for i in range(7)]
-    inputs = [np.array([complex(*maps[i][rank]) for i in range(7)]) for rank in range(size)]
-    wanted = [composed(*each) for each in maps]
-    for each in algorithms():
-        if each.collective == "all_reduce" and each.in_rank_order:
-            made = program("all_reduce", each.name, size)
-            for result in run(made, inputs, COMPOSE):
-                assert [(z.real, z.imag) for z in result] == wanted, each.name
-
-
-def test_two_ranks_that_lend_to_each_other_do_not_race():
-    """Both send the chunk that they merge into: each must merge what the other had before."""
-    steps = [[(Send(0, 1 - r), Reduce(0, 1 - r))] * 3 for r in range(2)]
-    made = from_steps("all_reduce", steps, 1)
-    inputs = [np.arange(100_000), np.arange(100_000) * 2]
-    for result in run(made, inputs, runs=20):
-        assert np.array_equal(result, np.arange(100_000) * 12)  # twice doubled: 4 (x0 + x1)
-
-
-def test_several_receives_apply_in_the_order_written():
-    """Rank 0 composes with ranks 2 and 1, in that order, each on the right."""
-    steps = [[(Reduce(0, 2, "right"), Reduce(0, 1, "right"))], [(Send(0, 0),)], [(Send(0, 0),)]]
-    made = from_steps("reduce", steps, 1)
-    inputs = [np.array([2 + 3j]), np.array([5 + 7j]), np.array([11 + 13j])]
-    result = run(made, inputs, COMPOSE)[0]
-    assert (result[0].real, result[0].imag) == composed((2, 3), (11, 13), (5, 7))
-
-
-def test_an_error_says_where():
-    """Rank 1 sends in its step 2 what rank 0 does not expect."""
-    steps = [[(Send(0, 1),), (Copy(0, 1),)], [(Copy(0, 0),), (Send((0, 1), 0),)]]
-    made = from_steps("all_reduce", steps, 2, name="mine")
-    with pytest.raises(
-        TransportError,
-        match=r"all_reduce by mine on 2 ranks \(call \d+\), step 2 of 2: rank 0 ",
-    ):
-        run(made, [np.zeros(10)] * 2)
