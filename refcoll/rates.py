@@ -94,6 +94,17 @@ def checked_rates(
     _require_rate("latency", latency, "bandwidth", bandwidth)
     if reduce_bandwidth is not None:
         _require_rate("latency", latency, "reduce_bandwidth", reduce_bandwidth)
+    gamma = 1 / reduce_bandwidth if reduce_bandwidth else 0.0
+    return Rates(
+        alpha=latency, beta=1 / bandwidth, gamma=gamma, ports=ports, far=_checked_links(links),
+        rails=_checked_rails(rails),
+    )  # fmt: skip
+
+
+def _checked_links(
+    links: Mapping[str, tuple[float, float]] | None,
+) -> Mapping[str, tuple[float, float]]:
+    """(alpha, beta) by class, from (latency, bandwidth)."""
     if not isinstance(links, Mapping | None):
         raise ArgumentError(
             f"links={links!r:.80} must be a dict, such as {{{LINKS[1]!r}: {(20e-6, 1e9)}}}"
@@ -107,12 +118,7 @@ def checked_rates(
         _require_rate(
             f"latency of links[{link!r}]", rate[0], f"bandwidth of links[{link!r}]", rate[1]
         )
-    gamma = 1 / reduce_bandwidth if reduce_bandwidth else 0.0
-    far = {link: (alpha, 1 / rate) for link, (alpha, rate) in (links or {}).items()}
-    return Rates(
-        alpha=latency, beta=1 / bandwidth, gamma=gamma, ports=ports, far=far,
-        rails=_checked_rails(rails),
-    )  # fmt: skip
+    return {link: (alpha, 1 / rate) for link, (alpha, rate) in (links or {}).items()}
 
 
 def _checked_rails(rails: Mapping[str, int] | None) -> Mapping[str, int]:

@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from refcoll.errors import ArgumentError
+
 AlgorithmName: TypeAlias = Annotated[
     str, typer.Argument(metavar="ALGORITHM", help="a name of `refcoll list`, such as ring")
 ]
@@ -29,7 +31,6 @@ NodeShape: TypeAlias = Annotated[
 Segments: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="into how many pieces a pipelined algorithm cuts")
 ]
-
 
 Radix: TypeAlias = Annotated[
     int | None, typer.Option(min=2, help="how many ranks a wide algorithm brings together")
@@ -55,3 +56,9 @@ Json: TypeAlias = Annotated[
         help="write the result as JSON; - for standard output",
     ),
 ]
+
+
+def require_no_ranks(ranks: object) -> None:
+    """Raise ArgumentError where a job is told its number of ranks once more."""
+    if ranks is not None:
+        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")

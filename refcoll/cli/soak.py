@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from refcoll.cli.options import Json
+from refcoll.cli.options import Json, require_no_ranks
 from refcoll.cli.output import console, table, write_json
 from refcoll.cli.units import said_bytes
 from refcoll.connecting import transport as connector
@@ -70,8 +70,7 @@ def soak(
 
 
 def _require_launched(launched: int, ranks: int | None) -> None:
-    if ranks is not None:
-        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+    require_no_ranks(ranks)
     if launched < 2:
         raise ArgumentError("a soak needs at least 2 ranks: `mpirun -n 4 refcoll soak`")
 

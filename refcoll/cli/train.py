@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from refcoll.cli.bench_report import require_drawable
-from refcoll.cli.options import Json
+from refcoll.cli.options import Json, require_no_ranks
 from refcoll.cli.output import require_writable, write_json
 from refcoll.cli.train_plot import draw_steps
 from refcoll.cli.train_report import Telling, report, report_all
@@ -145,8 +145,8 @@ def _tell(
 def _size(ranks: int | None) -> int:
     """Ranks in all: those of the job, or so many on threads, by default 4."""
     launched = launched_size()
-    if launched is not None and ranks is not None:
-        raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+    if launched is not None:
+        require_no_ranks(ranks)
     return launched or ranks or 4
 
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from refcoll.cli.options import Collective, Json
+from refcoll.cli.options import Collective, Json, require_no_ranks
 from refcoll.cli.output import console, table, write_json
 from refcoll.communicator import Communicator
 from refcoll.connecting import transport as connector
@@ -92,8 +92,7 @@ def verify(
         rank, plan = 0, _plan(_sizes(ranks), collective, algorithm, thorough)
         rows = _in_process(plan, timeout)
     else:
-        if ranks is not None:
-            raise ArgumentError(f"ranks={ranks} is for in-process ranks; mpirun -n sets them here")
+        require_no_ranks(ranks)
         end = connector(name)()  # raises for a name that does not exist
         rank, plan = end.rank, _plan([end.size], collective, algorithm, thorough)
         rows = verification.verify(end, plan[end.size], timeout)
