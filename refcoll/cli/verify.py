@@ -128,10 +128,12 @@ def _plan(
     """What is run on how many ranks; refused where that is nothing at all."""
     plan = {size: cases(size, collective, algorithm, thorough) for size in sizes}
     if not any(plan.values()):
-        raise ArgumentError(
+        refused = ArgumentError(
             f"there is nothing to run for algorithm={algorithm!r}, collective={collective!r} on "
             f"{', '.join(map(str, sizes))} ranks; see `refcoll list`"
         )
+        refused.poisons = False  # all ranks plan the same
+        raise refused
     return plan
 
 
