@@ -35,6 +35,19 @@ TABLE = {
     "logical_or": "bool integer",
     "logical_xor": "bool integer",
 }
+PYTHON = {
+    "sum": lambda a, b: a + b,
+    "prod": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
+    "logical_xor": lambda a, b: bool(a) != bool(b),
+}
+"""What two integers come to, before they are wrapped into their dtype."""
 DEFINED = [
     pytest.param(name, dtype, id=f"{name}-{dtype.name}")
     for name, groups in TABLE.items()
@@ -53,3 +66,9 @@ def merged(name, left, right, dtype):
     out = np.empty_like(left)
     OPERATORS[name].merge(left, right, out)
     return out
+
+
+def wrapped(value, dtype):
+    """Modulo 2^bits, into the range of the dtype."""
+    info = np.iinfo(dtype)
+    return (int(value) - info.min) % 2**info.bits + info.min

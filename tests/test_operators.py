@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operator_table import DEFINED, DTYPES, EVERYTHING, EXTENSIONS, TABLE, merged, named
+from operator_table import (
+    DEFINED,
+    DTYPES,
+    EVERYTHING,
+    EXTENSIONS,
+    PYTHON,
+    TABLE,
+    merged,
+    named,
+    wrapped,
+)
 from refcoll import ArgumentError, program, simulate, user_operator
 from refcoll.operators import OPERATORS, kind, operator
 from samples import looped
@@ -65,26 +75,6 @@ def test_all_built_in_operators_commute():
 
 
 # ---- values --------------------------------------------------------------------------------
-
-
-PYTHON = {
-    "sum": lambda a, b: a + b,
-    "prod": lambda a, b: a * b,
-    "min": min,
-    "max": max,
-    "bitwise_and": lambda a, b: a & b,
-    "bitwise_or": lambda a, b: a | b,
-    "bitwise_xor": lambda a, b: a ^ b,
-    "logical_and": lambda a, b: bool(a) and bool(b),
-    "logical_or": lambda a, b: bool(a) or bool(b),
-    "logical_xor": lambda a, b: bool(a) != bool(b),
-}
-
-
-def wrapped(value, dtype):
-    """Modulo 2^bits, into the range of the dtype."""
-    info = np.iinfo(dtype)
-    return (int(value) - info.min) % 2**info.bits + info.min
 
 
 @named(DTYPES["integer"])

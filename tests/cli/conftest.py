@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -40,3 +42,15 @@ class Ended:
 def refcoll(run_refcoll) -> Callable[..., Ended]:
     """What came of `refcoll ARGUMENTS`."""
     return lambda *arguments: Ended(*run_refcoll(*arguments))
+
+
+@pytest.fixture
+def as_json(run_refcoll) -> Callable[..., Any]:
+    """What `refcoll ARGUMENTS`, which must hold, writes as JSON."""
+
+    def run(*arguments: str) -> Any:
+        status, out, _ = run_refcoll(*arguments, "--json", "-")
+        assert status == 0
+        return json.loads(out)
+
+    return run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -27,15 +26,9 @@ def buckets(run_refcoll):
 
 
 @pytest.fixture
-def found(buckets):
+def found(as_json):
     """What it writes as JSON."""
-
-    def run(*arguments: str):
-        status, out, _ = buckets(*arguments, "--json", "-")
-        assert status == 0
-        return json.loads(out)
-
-    return run
+    return lambda *arguments: as_json("buckets", *arguments)
 
 
 def sizes(rows):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -29,15 +28,9 @@ def plan(run_refcoll):
 
 
 @pytest.fixture
-def found(plan):
+def found(as_json):
     """What it writes as JSON."""
-
-    def run(*arguments):
-        status, out, _ = plan(*arguments, "--json", "-")
-        assert status == 0
-        return json.loads(out)
-
-    return run
+    return lambda *arguments: as_json("plan", *arguments)
 
 
 def test_14_gb_on_8_gpus(plan):

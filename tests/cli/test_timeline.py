@@ -28,18 +28,6 @@ GAIN = {"change", "scaling", "in_turn", "alone", "mean"}
 SMALL = ("--model", "resnet18", "--backward", "20ms", "-m", "p3.16xlarge", "--nodes", "2")
 
 
-@pytest.fixture
-def found(run_refcoll):
-    """What a command writes as JSON."""
-
-    def run(*arguments):
-        status, out, _ = run_refcoll(*arguments, "--json", "-")
-        assert status == 0
-        return json.loads(out)
-
-    return run
-
-
 @pytest.mark.parametrize(("command", "output"), BLOCKS)
 def test_the_page_shows_what_comes(run_refcoll, command, output):
     status, out, _ = run_refcoll(*command.split())
@@ -47,8 +35,8 @@ def test_the_page_shows_what_comes(run_refcoll, command, output):
     assert [line.rstrip() for line in out.splitlines()] == output.splitlines()
 
 
-def test_json_of_a_step(found):
-    content = found("timeline", *SMALL, "--straggler", "1ms", "--interference", "1.1")
+def test_json_of_a_step(as_json):
+    content = as_json("timeline", *SMALL, "--straggler", "1ms", "--interference", "1.1")
     assert content.keys() == KEYS
     assert all(each.keys() == BUCKET for each in content["buckets"])
     assert content["ranks"] == 16
@@ -60,8 +48,8 @@ def test_json_of_a_step(found):
         assert each["start"] >= max(each["ready"], before)
 
 
-def test_json_of_a_sweep(found):
-    content = found("timeline", *SMALL, "--sweep", "compress")
+def test_json_of_a_sweep(as_json):
+    content = as_json("timeline", *SMALL, "--sweep", "compress")
     assert content.keys() == SWEEP
     assert all(each.keys() == STEP | {"value", "buckets"} for each in content["points"])
     best = min(content["points"], key=lambda each: each["per_micro_batch"])
@@ -79,8 +67,10 @@ def test_caps_that_make_the_same_buckets_are_best_together(run_refcoll):
     assert any(row.lstrip().startswith("20,000 ") for row in rows)
 
 
-def test_json_of_why(found):
-    content = found("why", *SMALL, "--then", "accumulate=2", "--then", "rails=4", "--measured", "1")
+def test_json_of_why(as_json):
+    content = as_json(
+        "why", *SMALL, "--then", "accumulate=2", "--then", "rails=4", "--measured", "1"
+    )
     assert content.keys() == WHY
     for waterfall in (content["waterfall"], content["waterfall_changed"]):
         assert all(each.keys() == CAUSE for each in waterfall)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from drawn_programs import defined, lengths_of, origin, programs
+from operator_table import PYTHON, wrapped
 from refcoll import (
     ArgumentError,
     Copy,
@@ -26,18 +27,6 @@ from refcoll.schedule import ScheduleError
 from samples import drawn
 
 INTEGERS = ["int8", "uint8", "int16", "uint32", "int64", "uint64"]
-PYTHON = {
-    "sum": lambda a, b: a + b,
-    "prod": lambda a, b: a * b,
-    "min": min,
-    "max": max,
-    "bitwise_and": lambda a, b: a & b,
-    "bitwise_or": lambda a, b: a | b,
-    "bitwise_xor": lambda a, b: a ^ b,
-    "logical_and": lambda a, b: int(bool(a) and bool(b)),
-    "logical_or": lambda a, b: int(bool(a) or bool(b)),
-    "logical_xor": lambda a, b: int(bool(a) != bool(b)),
-}
 
 
 def exactly(values, op, dtype):
@@ -45,8 +34,7 @@ def exactly(values, op, dtype):
     merged = reduce(PYTHON[op], values)
     if op.startswith("logical"):
         merged = int(bool(merged))
-    info = np.iinfo(dtype)
-    return (merged - int(info.min)) % 2**info.bits + int(info.min)
+    return wrapped(merged, dtype)
 
 
 @drawn(
