@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from refcoll.cli.output import unwritable
 from refcoll.errors import ArgumentError
 
 AlgorithmName: TypeAlias = Annotated[
@@ -40,10 +41,10 @@ Shards: TypeAlias = Annotated[
 ]
 
 
-def _in_a_folder(path: Path | None) -> Path | None:
+def _writable(path: Path | None) -> Path | None:
     """Refuse a file that cannot be written before the work, not after it."""
-    if path is not None and not path.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {str(path.parent)!r}")
+    if path is not None and str(path) != "-" and (why := unwritable(path)) is not None:
+        raise typer.BadParameter(f"{str(path)!r} cannot be written: {why}")
     return path
 
 
@@ -52,7 +53,7 @@ Json: TypeAlias = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        callback=_in_a_folder,
+        callback=_writable,
         help="write the result as JSON; - for standard output",
     ),
 ]

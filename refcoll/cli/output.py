@@ -38,11 +38,20 @@ def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]
 
 def require_writable(path: Path, option: str) -> None:
     """Raise ArgumentError, before any work is done, where the file could not be written."""
-    folder = path.parent
-    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise ArgumentError(
-            f"{option}={str(path)!r} cannot be written: is there such a folder?"
-        ) from PermissionError(str(folder))  # it may be so on this machine alone
+    if (why := unwritable(path)) is not None:
+        error = ArgumentError(f"{option}={str(path)!r} cannot be written: {why}")
+        raise error from PermissionError(str(path))  # it may be so on this machine alone
+
+
+def unwritable(path: Path) -> str | None:
+    """Why a file could not be written; None where it could."""
+    if path.is_dir():
+        return "it is a folder"
+    if not path.parent.is_dir():
+        return f"there is no folder {str(path.parent)!r}"
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        return "permission denied"
+    return None
 
 
 def write_json(path: Path | None, content: Any) -> None:
