@@ -16,7 +16,7 @@ the partner can still reach in the rounds to come; backwards in time it is the a
 
 Which ranks those are: number the ranks (``label``) so that round k's partners agree in the
 bits below k and differ in bit k; then a rank keeps the chunks whose label agrees with its
-own in the bits up to k.  Other N are folded as in ``recursive``.  Groups that merge are not
+own in the bits up to k.  Other N are folded (``folding``).  Groups that merge are not
 neighbours, so the operator must commute.
 (De Sensi et al., Swing: short-cutting rings for higher bandwidth allreduce, NSDI 2024.)
 """
