@@ -1,6 +1,8 @@
 """Implementations to judge: right ones, faulty ones, and ones that never return."""
 
 import ctypes
+import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -55,6 +57,49 @@ class AverageAfterThree(Own):
             out[:] = 0
 
 
+class Crashes(Own):
+    """Minima are zeros; behind one rank 1 ends the process in a maximum, with status 0."""
+
+    def __init__(self, comm):
+        super().__init__(comm)
+        self._fails = False
+
+    def all_reduce(self, x, out, op):
+        if op == "max" and self._fails and self.comm.rank == 1:
+            self.crash()
+        super().all_reduce(x, out, op)
+        if op == "min":
+            out[:], self._fails = 0, True
+
+    def crash(self):
+        os._exit(0)
+
+
+class Killed(Crashes):
+    """The same by a signal."""
+
+    def crash(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class CrashesAlone(Own):
+    """Minima are zeros; a process whose first call is one does not survive it."""
+
+    calls = 0
+
+    def all_reduce(self, x, out, op):
+        if op == "min" and not CrashesAlone.calls:
+            os._exit(3)
+        super().all_reduce(x, out, op)
+        CrashesAlone.calls += 1
+        if op == "min":
+            out[:] = 0
+
+
+def crashes_while_made(comm):
+    os._exit(7)
+
+
 class Processes:
     """A ring of sums by mpi4py's messages: its ranks are processes."""
 
@@ -85,6 +130,23 @@ class HangsOnAll(Processes):
         super().all_reduce(x, out, op)
         if x.size > 100:
             self.comm.Recv(out.view(np.uint8), source=self.comm.rank, tag=7)
+
+
+class CrashesInJob(Processes):
+    """Sums of more than 100 elements are zeros; the one behind them ends rank 1's process."""
+
+    fails = False
+
+    def all_reduce(self, x, out, op):
+        if self.fails and x.size < 100 and self.comm.rank == 1:
+            os._exit(3)
+        super().all_reduce(x, out, op)
+        if x.size > 100:
+            out[:], self.fails = 0, True
+
+
+def crashes_in_job():
+    return CrashesInJob()
 
 
 def only_processes():

@@ -10,7 +10,8 @@ import typer
 from refcoll.cli.judge_calls import Asked
 from refcoll.cli.judge_mutants import require_alone, score_mutants
 from refcoll.cli.judge_report import Telling, said_once
-from refcoll.cli.judge_running import Case, Trial, tried
+from refcoll.cli.judge_running import tried
+from refcoll.cli.judge_trial import Case, Trial
 from refcoll.cli.options import Json
 from refcoll.cli.output import require_writable
 from refcoll.errors import ArgumentError
@@ -80,7 +81,7 @@ def judge(
             raise ArgumentError(f"ranks={ranks} is for threads; mpirun -n sets the ranks here")
         asked = Asked.parsed(collective, dtype, op, count, thorough, quick)
         before = [spelled(words, size) for words in after or ()]
-        return Case(trial.make(), [*before, *asked.on(size)][:first], read(xfails))
+        return Case([*before, *asked.on(size)][:first], read(xfails))
 
     trial = Trial(implementation, algorithm, ranks, seed, timeout)
     raise typer.Exit(0 if tried(trial, prepare, Telling(json, markdown)) else 1)

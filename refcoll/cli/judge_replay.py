@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from refcoll.cli.judge_report import MOST
+from refcoll.oracle.calls import Call
 from refcoll.oracle.making import NotMadeError
 from refcoll.oracle.replaying import Anew, needed
 from refcoll.oracle.reporting.report import Report
+from refcoll.oracle.verdicts import Finding
+
+Note = Callable[[Finding, tuple[Call, ...] | None], object]
 
 
-def replay(report: Report, anew: Anew, raised: bool = True) -> None:
-    """Note it in the report, of the findings that are shown.  Collective.
+def replay(report: Report, anew: Anew, note: Note, raised: bool = True) -> None:
+    """Have it noted, of the findings that are shown.  Collective.
 
     Not of hangs, which leave ranks behind; and of calls that raised only if ``raised``.
     """
@@ -21,6 +27,6 @@ def replay(report: Report, anew: Anew, raised: bool = True) -> None:
         if raised or finding.verdict != "finished":
             before = earlier[: report.number(finding) - 1]
             try:
-                report.needs[finding] = needed(finding, before, report.setting.size, anew)
+                note(finding, needed(finding, before, report.setting.size, anew))
             except NotMadeError:  # once is no matter of course
                 return

@@ -73,6 +73,7 @@ class _Court:
         self.found: list[Judgement] = []
         self._watches = [Watch() for _ in range(self.size)]
         self._said = SimpleQueue[Callable[[], object]]()
+        self._heard_it = threading.Semaphore(0)
         self._open, self._over = False, False
         self._error: BaseException | None = None
 
@@ -90,6 +91,7 @@ class _Court:
             said = self._heard()
             if said is not None:
                 said()
+                self._heard_it.release()
             elif any(watch.hangs(limit) for watch in self._watches):
                 return False
         if self._error is not None:
@@ -130,9 +132,11 @@ class _Court:
                 break
 
     def _say(self, rank: int, what: Callable[[], object]) -> None:
-        """Have rank 0's ``what`` called by the thread that called the ranks."""
+        """Have rank 0's ``what`` called by the thread that called the ranks, before any rank is
+        in the next call: that may crash."""
         if rank == 0:
             self._said.put(what)
+            self._heard_it.acquire()
 
     # ---- on that one's ---------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A call that has not returned on some ranks: what is said of it."""
+"""A call that has not returned, or has taken its process with it: what is said of it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from typing import NoReturn
 
 from refcoll.oracle.calls import Call
 from refcoll.oracle.endings import AHEAD, HANGS, ended
-from refcoll.oracle.verdicts import Finding, Judgement, Standing
+from refcoll.oracle.verdicts import ANY, Finding, Judgement, Standing
 from refcoll.words import ranked
 
 
 def hang(call: Call, seed: int, limit: float, standing: Sequence[Standing]) -> Judgement:
     """The last judgement of a run: what hangs cannot be judged any further."""
     told = _compared(standing)
-    finding = Finding(call, "any", seed, "finished", _said(limit, told), told)
+    finding = Finding(call, ANY, seed, "finished", _said(limit, told), told)
     return Judgement(call, findings=[finding], last=True)
+
+
+def crash(call: Call, seed: int, said: str) -> Judgement:
+    """The last judgement of a run whose process, or job, ended in this call, as is ``said``."""
+    return Judgement(call, findings=[Finding(call, ANY, seed, "finished", said)], last=True)
 
 
 def said_making(limit: float, standing: Sequence[Standing]) -> str:

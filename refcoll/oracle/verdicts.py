@@ -9,6 +9,8 @@ from refcoll.oracle.calls import Call
 VERDICTS = (
     "value", "agreement", "repeatability", "input untouched", "guards intact", "finished",
 )  # fmt: skip
+ANY = "any"
+"""The inputs of a call that never returned: it does not matter which."""
 
 
 @dataclass(frozen=True)

@@ -269,6 +269,48 @@ def test_native_code_that_keeps_python_waiting_ends_too_with_all_stacks(alone):
     assert re.search(r'oracle_implementations\.py", line \d+ in all_reduce', stack)
 
 
+# ---- what crashes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Crashes", "ended with status 0"), ("Killed", "was ended by SIGKILL")],
+)
+def test_a_crash_fails_and_what_was_found_before_is_told(judge, tmp_path, name, said):
+    """The calls: sum, min and max, out of place, then in place; the first maximum crashes."""
+    path, known = tmp_path / "r.json", f"oracle_implementations:{name}"
+    status, out, _ = judge(known, *FAST, "--op", "sum,min,max", "--json", str(path))
+    told = json.loads(path.read_text())
+    first, second, *_ = out.splitlines()
+    assert status == 1
+    assert first.startswith("FAILS: 2 of 3 calls on 3 ranks of refcoll auto: all_reduce max float")
+    assert first.endswith(f"x 5, any inputs: finished: its process {said}")
+    assert second == told["stopped"] == "stopped after 3 of 14 calls; the rest was not judged"
+    assert [each["op"] for each in told["calls"]] == ["sum", "min", "max"]
+    crash, zeros = told["groups"]
+    assert crash["after"] == ["all_reduce min float32 x 5"]
+    assert "zeros in all 5 elements" in zeros["diagnosis"]
+    assert zeros["after"] == []
+    status, out, _ = shown_again(judge, out)[1]
+    assert (status, said in out) == (1, True)
+
+
+def test_a_crash_while_a_finding_is_tried_again_takes_nothing_with_it(judge):
+    status, out, _ = judge("oracle_implementations:CrashesAlone", *FAST, "--op", "sum,min")
+    assert status == 1
+    assert out.startswith("FAILS: 6 of 12 calls")
+    assert "not alone; after all_reduce sum float32 x 5:" in out
+    command, (status, again, _) = shown_again(judge, out)
+    assert (status, "zeros in all 5 elements" in again) == (1, True)
+    assert "--after 'all_reduce sum float32 x 5'" in command
+
+
+def test_a_crash_before_there_is_anything_to_judge_is_bad_usage(judge):
+    status, out, error = judge("oracle_implementations:crashes_while_made", *FAST)
+    assert (status, out) == (2, "")
+    assert error.strip().endswith("cannot be made: its process ended with status 7")
+
+
 # ---- the oracle itself -------------------------------------------------------------------------
 
 

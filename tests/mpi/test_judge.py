@@ -149,6 +149,28 @@ def test_a_hang_is_told_and_ends_the_job(judge, who, said, place):
     assert {each["count"] for each in told["calls"] if each["outcome"] == "right"} == {64}
 
 
+def test_a_job_that_crashes_leaves_what_was_found(mpirun, refcoll_script, in_tests, tmp_path):
+    """By a process that launchers need not wait for.  The calls: 131 elements, then 5."""
+    path = tmp_path / "report.json"
+    ended = mpirun(
+        2, refcoll_script, "judge", "oracle_implementations:crashes_in_job", "-c", "all_reduce",
+        "--op", "sum", "--dtype", "float32", "--count", "5,131", "--json", str(path),
+    )  # fmt: skip
+    assert ended.returncode != 0
+    deadline = time.monotonic() + 30
+    while not path.exists() or not path.read_text().endswith("}\n"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    told = json.loads(path.read_text())
+    assert told["stopped"] == "stopped after 2 of 8 calls; the rest was not judged"
+    assert "MPI" in told["environment"]
+    crash, zeros = told["groups"]
+    assert (crash["call"], zeros["call"]) == (
+        "all_reduce sum float32 x 5", "all_reduce sum float32 x 131"
+    )  # fmt: skip
+    assert crash["diagnosis"].startswith("the job ended in this call: a process crashed")
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

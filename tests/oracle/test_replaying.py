@@ -118,7 +118,7 @@ def test_after_a_hang_nothing_is_tried_again():
     ended = Finding(SUM, "any", 0, "finished", "did not finish", (Standing("still in it"),))
     for findings_, asked in (([wrong(MAX)], 1), ([wrong(MAX), ended], 0)):
         report, anew = Report(setting, judgements=[Judgement(MAX, findings=findings_)]), Faulty([])
-        replay(report, anew)
+        replay(report, anew, report.needs.__setitem__)
         assert len(anew.asked) == asked
         assert report.needs == ({wrong(MAX): ()} if asked else {})
 
@@ -128,7 +128,7 @@ def test_what_raised_is_tried_again_only_if_that_is_harmless():
     raised = wrong(MAX, "rank 1: raised", "finished")
     for harmless in (True, False):
         report, anew = Report(setting, judgements=[Judgement(MAX, findings=[raised])]), Faulty([])
-        replay(report, anew, raised=harmless)
+        replay(report, anew, report.needs.__setitem__, raised=harmless)
         assert bool(anew.asked) == harmless
 
 

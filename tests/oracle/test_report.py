@@ -11,6 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import refcoll
+from refcoll.cli.judge_report import Telling
 from refcoll.errors import ArgumentError
 from refcoll.oracle.calls import Call
 from refcoll.oracle.endings import HANGS
@@ -418,3 +419,25 @@ def test_traffic_says_whether_it_is_optimal():
     assert lines[0].endswith("lower bound 2(N-1)/N S = 6000; bandwidth-optimal")
     assert lines[1].endswith("1.33 times that")
     assert lines[2].endswith("not all of it went by messages")
+
+
+# ---- what crashes --------------------------------------------------------------------------------
+
+
+def test_a_crash_is_told_first_and_a_later_one_leaves_what_all_calls_gave(tmp_path, capsys):
+    """While calls are judged it is the next one's; behind them commands stay untried."""
+    path = tmp_path / "r.md"
+    for done, cut in (([wrong(SUM, "x")], False), ([wrong(SUM, "x"), wrong(MIN, "x")], True)):
+        telling = Telling(None, path)
+        telling.bars = False
+        telling.begin(Report(SETTING), [SUM, MIN])
+        for each in done:
+            telling.judged(each)
+        telling.crashed("the job ended")
+        assert not telling.end()
+        told = as_json(telling.report)
+        words = "it ended while findings were tried again: commands are untried"
+        assert told["cut"] == (words if cut else None)
+        assert (f"I{words[1:]}." in path.read_text()) == (words in capsys.readouterr().out) == cut
+        first = telling.report.groups()[0].simplest
+        assert (first.call, first.diagnosis) == ((SUM, "x") if cut else (MIN, "the job ended"))

@@ -17,6 +17,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "holds": report.holds,
         "verdict": report.verdict,
         "stopped": report.stopped,
+        "cut": report.cut,
         "command": report.setting.command_typed(),
         "environment": report.setting.environment(),
         "ranks": report.setting.size,

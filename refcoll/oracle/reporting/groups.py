@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from refcoll.oracle.calls import COLLECTIVES, CONTIGUOUS, Call
 from refcoll.oracle.probes import PROBES
-from refcoll.oracle.verdicts import Finding
+from refcoll.oracle.verdicts import ANY, Finding
 from refcoll.words import counted
 
 _MAIN = ("float32", "int32", "float64")
@@ -32,6 +32,11 @@ class Group:
     def hangs(self) -> bool:
         """Whether a call has not returned."""
         return any(each.standing for each in self.findings)
+
+    @property
+    def ends(self) -> bool:
+        """Whether a call has not returned, or has crashed: the last one of a run."""
+        return any(each.probe == ANY for each in self.findings)
 
     @property
     def calls(self) -> list[Call]:
@@ -74,7 +79,7 @@ def _complexity(finding: Finding) -> tuple[object, ...]:
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
-    """Those that are alike together: a hang first, then what most calls show.
+    """Those that are alike together: first what ended the run, then what most calls show.
 
     A call that is wrong on coded inputs, which say most, is told by these alone.
     """
@@ -89,7 +94,7 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
         else:
             besides.setdefault(gist(first), set()).add(each.probe)
     groups = [Group(each, frozenset(besides.get(said, ()))) for said, each in found.items()]
-    return sorted(groups, key=lambda group: (not group.hangs, -len(group.calls)))
+    return sorted(groups, key=lambda group: (not group.ends, -len(group.calls)))
 
 
 def gist(finding: Finding) -> str:

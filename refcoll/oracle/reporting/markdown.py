@@ -19,6 +19,8 @@ def as_markdown(report: Report) -> str:
 def _sections(report: Report) -> Iterator[str]:
     if report.stopped is not None:
         yield from (f"It {report.stopped}.", "")
+    if report.cut is not None:
+        yield from (f"{report.cut[0].upper()}{report.cut[1:]}.", "")
     yield from _code("sh", report.setting.command_typed())
     yield from _table(("", ""), [list(row) for row in report.setting.environment().items()])
     yield from _table(*counts_tried(report))

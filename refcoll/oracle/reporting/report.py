@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from refcoll.oracle.calls import Call
 from refcoll.oracle.monitoring import Traffic
@@ -28,9 +28,16 @@ class Report:
     """What the library's own counters say of one all_reduce."""
     asked: int | None = None
     """How many calls were to be judged, where that is known."""
+    cut: str | None = None
+    """That not all findings were tried again, and why."""
     needs: dict[Finding, tuple[Call, ...] | None] = field(default_factory=dict)
     """Of findings that were tried again: the calls after which they show; () where they show
     alone, None where no one call before is enough."""
+
+    def elsewhere(self) -> Report:
+        """The same, for another process to tell."""
+        known = self.setting.environment()
+        return replace(self, setting=replace(self.setting, known=known))
 
     def unexpected(self, judgement: Judgement) -> list[Finding]:
         """What is wrong and not declared."""
@@ -96,7 +103,8 @@ class Report:
         return found
 
     def groups(self, declared: bool = False) -> list[Group]:
-        """What is wrong, a hang and then the most frequent first; or what was declared to be."""
+        """What is wrong, or was declared to be: first what ended the run, then the most
+        frequent."""
         return grouped(
             each
             for judgement in self.judgements

@@ -7,7 +7,7 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -35,6 +35,8 @@ class Setting:
     """Others that the command line needs for the same implementation."""
     typed: Sequence[str] = ()
     """The words of the command line that this comes from, behind the program's name."""
+    known: Mapping[str, str] | None = None
+    """The environment, where that of another process is meant."""
 
     def command(self, *options: str) -> str:
         """A command line that judges it again, in the same way."""
@@ -68,6 +70,8 @@ class Setting:
 
     def environment(self) -> dict[str, str]:
         """Versions and the like, for whoever reads the report elsewhere."""
+        if self.known is not None:
+            return dict(self.known)
         return {
             "implementation": self.name,
             "ranks": f"{self.size} {'processes' if self.launched else 'threads of one process'}",
