@@ -158,7 +158,7 @@ def _beyond_limits(
     one_each = list({call.dtype: call for call in reversed(every)}.values())
     yield from (replace(call, count=beyond_a_page(call.dtype)) for call in one_each)
     for call in (*some, *(one_each if thorough else ())):
-        for count in long(call.dtype, size)[: 2 if call.collective in _WHOLE else 1]:
+        for count in long(call.dtype, size)[: 3 if call.collective in _WHOLE else 2]:
             longer = replace(call, count=count)
             if _nbytes(longer, size) <= _MOST:
                 yield from _once(longer, size)

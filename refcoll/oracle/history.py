@@ -11,6 +11,8 @@ from refcoll.testing.values import dtype_named
 
 _KEPT = 1 << 20
 """Bytes of a result, at most."""
+_CALLS = 4
+"""So many of each length."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +40,23 @@ class Earlier:
 
 
 class History:
-    """By how many bytes a result has, the last call that gave as many; the same on all ranks."""
+    """By how many bytes a result has, the last calls that gave as many, the latest first; the
+    same on all ranks."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._last: dict[int, Earlier] = {}
+        self._last: dict[int, tuple[Earlier, ...]] = {}
 
     def note(self, call: Call, given: Sequence[Array], output: Array | None) -> None:
         """It is the last one now."""
         nbytes = self._nbytes(call)
         if nbytes <= _KEPT:
-            self._last[nbytes] = Earlier(call, given, output)
+            before = self._last.get(nbytes, ())[: _CALLS - 1]
+            self._last[nbytes] = (Earlier(call, given, output), *before)
 
-    def before(self, call: Call) -> Earlier | None:
-        """The last call whose result had as many bytes."""
-        return self._last.get(self._nbytes(call))
+    def before(self, call: Call) -> tuple[Earlier, ...]:
+        """The last calls whose results had as many bytes."""
+        return self._last.get(self._nbytes(call), ())
 
     def _nbytes(self, call: Call) -> int:
         """On the rank that gets most."""

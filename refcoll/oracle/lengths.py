@@ -6,7 +6,7 @@ N-1, N, N+1, 2N+1           empty chunks; the first chunk that is longer than ot
 1,024 and 1,025             a power of two, as segments are, and one more
 beyond 4 KiB                in every dtype, since limits count bytes: in shared memory Open MPI
                             sends messages up to there at once
-beyond 64 KiB               likewise by TCP; longer ones wait for their receiver
+64 KiB, and beyond          likewise by TCP; longer ones wait for their receiver
 chunks beyond 64 KiB        the messages of algorithms that cut long vectors into N chunks
 """
 
@@ -31,6 +31,6 @@ def beyond_a_page(dtype: str) -> int:
 
 
 def long(dtype: str, size: int) -> list[int]:
-    """An element more than 64 KiB; N chunks, and 4 at least, that are each so long."""
+    """64 KiB, and an element more; N chunks, and 4 at least, that are each so long."""
     limit = 64 * _KIB // dtype_named(dtype).itemsize
-    return [limit + 1, max(4, size) * limit + size]
+    return [limit, limit + 1, max(4, size) * limit + size]

@@ -6,7 +6,8 @@
     special    NaN, infinities and zeros of both signs, on each rank in turn
     tiny       subnormal floats: flushing to zero shows
     huge       floats at the end of the range: results that overflow, or cancel
-    extremes   integers around the sign bit: the wrong signedness shows
+    extremes   integers around the sign bit, and unsigned ones that wrap: the wrong signedness,
+               or saturation, shows
     bits       any bits at all, for what is only moved
 
 All but rough inputs are exact in any order, for any number of ranks; of an average, what is
@@ -19,6 +20,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,7 @@ _EVERY_FLOAT = ("rough", "special", "tiny", "huge")
 _UNROUNDED = ("special", "tiny", "huge")
 _OF: Mapping[str, Mapping[str, Sequence[str]]] = {
     "i": {"sum": ("extremes",), "min": ("extremes",), "max": ("extremes",)},
+    "u": dict.fromkeys(("sum", "prod", "min", "max"), ("extremes",)),
     "f": {
         "sum": _EVERY_FLOAT, "prod": _EVERY_FLOAT, "min": _UNROUNDED, "max": _UNROUNDED,
         "avg": ("rough", "special"),  # of right ones the sum may overflow, or a share underflow
@@ -47,7 +50,7 @@ _OF: Mapping[str, Mapping[str, Sequence[str]]] = {
     # How infinite numbers multiply, or are divided, is open: in C, too.
     "c": {"sum": _EVERY_FLOAT, "prod": ("rough",), "avg": ("rough",)},
 }  # fmt: skip
-"""By kind of dtype and operator, the probes besides coded."""
+"""By kind of dtype, u if it is unsigned, and operator, the probes besides coded."""
 
 
 _LONG = 32 * 1024
@@ -60,9 +63,14 @@ def probes_for(call: Call) -> list[str]:
     if call.op is None:
         return ["bits"]
     dtype = dtype_named(call.dtype)
-    found = ["coded", *_OF.get(kind(dtype), {}).get(call.op, [])]
+    found = ["coded", *_OF.get(_kind(dtype), {}).get(call.op, [])]
     long = call.count * dtype.itemsize > _LONG
     return [each for each in found if each in ("coded", "rough")] if long else found
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    """Unsigned integers wrap; what comes of signed ones that overflow is open, as in C."""
+    return "u" if dtype.kind == "u" else kind(dtype)
 
 
 def inputs(probe: str, call: Call, size: int, seed: int) -> list[Array]:

@@ -115,24 +115,31 @@ class Trial:
         given = [self._given, self._others][number % 2]
         right = [truth(self._probe, call, given, rank) for rank in range(judge.size)]
         got = judge.gathered(self._runs[number].output, call)
-        before, earlier = self._before(number)
+        before, *older = self._before(number) or (None,)
         return diagnosed(
             Evidence(
-                call, self._probe, list(given), got, right, before, self._again, earlier,
+                call, self._probe, list(given), got, right, before and before[0], self._again,
+                before and before[1],
                 "the previous call" if number else "the previous call of this length",
+                [results for results, _ in older if results is not None],
             )
         )  # fmt: skip
 
-    def _before(self, number: int) -> tuple[list[Array | None] | None, list[Array] | None]:
-        """Results and inputs of the run before; of the first one, those of an earlier call."""
+    def _before(self, number: int) -> list[tuple[list[Array | None], list[Array] | None]]:
+        """Results and inputs of the runs before, the last first, then of earlier calls.
+
+        Collective.
+        """
         judge, call = self._judge, self._call
-        if number:
-            then = judge.gathered(self._runs[number - 1].output, call)
-            return then, [self._given, self._others][(number - 1) % 2]
-        if (known := self._earlier) is None:
-            return None, None
-        then = judge.gathered(known.output, known.call)
-        return known.read_as(call, then), known.inputs(call)
+        found = [
+            (judge.gathered(self._runs[n].output, call), [self._given, self._others][n % 2])
+            for n in reversed(range(number))
+        ]
+        earlier = [
+            (each.read_as(call, judge.gathered(each.output, each.call)), each.inputs(call))
+            for each in self._earlier
+        ]
+        return [*found, *earlier]
 
     def _again(self, given: Sequence[Array]) -> list[Array | None] | None:
         """The implementation's results on other inputs; None where it raises.  Collective."""

@@ -87,8 +87,9 @@ def test_sums_of_subnormals_are_subnormal(size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_sums_of_integers_wrap_in_no_order(size):
+    """But for unsigned extremes, which are to wrap."""
     for dtype in INTEGERS:
-        for probe in ("coded", "extremes"):
+        for probe in ("coded", "extremes") if dtype.startswith("i") else ("coded",):
             for given in rows(probe, dtype, "sum", size):
                 exact, info = given.astype(object), np.iinfo(dtype)
                 assert max(np.maximum(exact, 0).sum(axis=0)) <= info.max, dtype

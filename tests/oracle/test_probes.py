@@ -1,5 +1,6 @@
 """Inputs by design: exact in any order, different on every rank and in every element."""
 
+import math
 from fractions import Fraction
 from itertools import permutations
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from refcoll.oracle.calls import Call, operators_for
+from refcoll.oracle.guarded import poisoned
 from refcoll.oracle.probes import PROBES, inputs, probes_for
+from refcoll.oracle.truth import truth
 from refcoll.testing.values import DTYPES, dtype_named
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -88,12 +91,37 @@ def test_special_values_stand_on_every_rank_in_turn():
 
 
 def test_of_a_sum_of_extremes_all_partial_sums_fit():
-    for dtype in ("int8", "uint8", "int64", "uint64"):
+    for dtype in ("int8", "int64"):
         given = inputs("extremes", Call("all_reduce", 50, dtype), 4, seed=0)
         exact = sum(x.astype(object) for x in given)
         info = np.iinfo(dtype)
         assert all(info.min <= each <= info.max for each in exact)
         assert any(abs(each) > info.max // 2 for each in exact)
+
+
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_unsigned_extremes_wrap_in_some_elements(op):
+    """In others they come near to the end of the range, so that the sign bit is set."""
+    for dtype in ("uint8", "uint64"):
+        given = inputs("extremes", Call("all_reduce", 50, dtype, op), 4, seed=0)
+        exact = [math.prod(each) if op == "prod" else sum(each) for each in _columns(given)]
+        end = 2 ** (8 * np.dtype(dtype).itemsize)
+        wrapped = [each for each in exact if each >= end]
+        assert 10 < len(wrapped) < 40
+        assert any(end // 2 <= each < end for each in exact)
+        right = truth("extremes", Call("all_reduce", 50, dtype, op), given, 0)
+        assert right.wanted.tolist() == [each % end for each in exact]
+
+
+def _columns(given):
+    return zip(*(x.tolist() for x in given), strict=True)
+
+
+def test_no_moved_bits_are_those_of_an_element_that_was_never_written():
+    for dtype in ("int8", "uint8", "int16", "float16", "bfloat16"):
+        (given,) = inputs("bits", Call("broadcast", 5000, dtype, None), 1, seed=0)
+        assert not poisoned(given).any()
+        assert len(np.unique(given.view(f"u{given.itemsize}"))) > 200
 
 
 def test_bits_hold_negative_zeros_and_nans():

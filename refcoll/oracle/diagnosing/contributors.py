@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from refcoll.operators import Array, kind
+from refcoll.oracle.bounds import roundings
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.testing.values import dtype_named
 from refcoll.words import listed, ranked
@@ -100,6 +101,8 @@ def _said(e: Evidence, rank: int, times: Array) -> str | None:
     odd = np.intersect1d(odd, e.wrong.get(rank, odd))
     if plausible.sum() < len(plausible) / 2:
         return None  # these are no counts: something else is wrong
+    if rank in e.wrong and not _explain(e, rank, times, odd):
+        return None
     groups: dict[str, list[int]] = {}
     for place in odd:
         groups.setdefault(_who(times[:, place], members), []).append(int(place))
@@ -109,6 +112,23 @@ def _said(e: Evidence, rank: int, times: Array) -> str | None:
     return "; ".join(f"{who} in {e.where(places)}" for who, places in largest)
 
 
+def _explain(e: Evidence, rank: int, times: Array, odd: Array) -> bool:
+    """Whether most of the wrong elements are what comes of so many times each input.
+
+    Not so where a fault comes and goes: then it was another one that was asked.
+    """
+    if e.call.op not in ("sum", "avg") or e.probe != "coded" or not len(odd):
+        return True
+    whole = e.call.collective != "reduce_scatter"
+    mine = slice(None) if whole else slice(rank * e.call.count, (rank + 1) * e.call.count)
+    rows = np.stack([x[mine][odd] for x in e.inputs]) * times[:, odd]
+    got, size = e.got(rank)[odd], e.size if e.call.op == "avg" else 1
+    if kind(got.dtype) == "i":
+        return bool((rows.sum(axis=0).astype(got.dtype) == got).mean() > 0.5)
+    exact, scale = rows.sum(axis=0) / size, np.abs(rows).sum(axis=0) / size
+    return bool((np.abs(got - exact) <= roundings(got.real.dtype, 2 * e.size) * scale).mean() > 0.5)
+
+
 def _members(e: Evidence, rank: int) -> Sequence[int]:
     return {"scan": range(rank + 1), "exscan": range(rank)}.get(e.call.collective, range(e.size))
 
@@ -116,7 +136,7 @@ def _members(e: Evidence, rank: int) -> Sequence[int]:
 def _who(times: Array, members: Sequence[int]) -> str:
     missing = [r for r in members if times[r] == 0]
     extra = [r for r in range(len(times)) if r not in members and times[r]]
-    if missing == [*members]:
+    if missing == [*members] and not extra:
         return "nobody's contribution is there"
     said = [f"{ranked(missing)} missing"] if missing else []
     for count in sorted({int(times[r]) for r in members} - {0, 1}):

@@ -20,13 +20,14 @@ from refcoll.oracle.diagnosing.forms import FORMS, flipped_bit, not_a_bool
 from refcoll.oracle.diagnosing.integers import INTEGERS, low_bits_right
 from refcoll.oracle.diagnosing.leftovers import LEFTOVERS, stale_inputs
 from refcoll.oracle.diagnosing.losses import LOSSES
-from refcoll.oracle.diagnosing.meanings import MEANINGS, signedness
+from refcoll.oracle.diagnosing.meanings import MEANINGS, saturated, signedness
 from refcoll.oracle.diagnosing.movements import MOVEMENTS, elsewhere
 from refcoll.oracle.diagnosing.offsets import OFFSETS
 from refcoll.oracle.diagnosing.passing import changed_on_the_way
+from refcoll.oracle.diagnosing.retyped import retyped
 from refcoll.oracle.diagnosing.rounding import ROUNDINGS
 from refcoll.oracle.diagnosing.sparse import small_left_out
-from refcoll.oracle.diagnosing.specials import infinities, nan_rules, zeros_left_out
+from refcoll.oracle.diagnosing.specials import infinities, nan_rules, starting_value, zeros_left_out
 from refcoll.oracle.diagnosing.views import VIEWS
 from refcoll.oracle.guarded import poisoned
 from refcoll.words import ranked
@@ -36,8 +37,9 @@ __all__ = ["Evidence", "Hypothesis", "diagnosed"]
 Hypothesis = Callable[[Evidence, int], str | None]
 
 MERGED: Sequence[Hypothesis] = (
-    not_a_bool, nan_rules, zeros_left_out, infinities, signedness, *VIEWS, *LEFTOVERS, *MOVEMENTS,
-    flipped_bit, *LOSSES, *INTEGERS, *MEANINGS, *FORMS,
+    not_a_bool, nan_rules, zeros_left_out, infinities, signedness, saturated, retyped,
+    starting_value, *VIEWS, *LEFTOVERS, *MOVEMENTS, flipped_bit, *LOSSES, *INTEGERS, *MEANINGS,
+    *FORMS,
 )  # fmt: skip
 MOVED: Sequence[Hypothesis] = (*VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
 AT_LAST: Sequence[Hypothesis] = (
@@ -81,7 +83,8 @@ def _unwritten_apart(evidence: Evidence, rank: int) -> tuple[str | None, Array]:
     """What was never written says nothing of why the rest is wrong."""
     places = evidence.wrong[rank]
     left = places[poisoned(evidence.got(rank)[places])]
-    if not len(left) or len(left) == len(places):
+    by_chance = len(places) / 256.0 ** evidence.got(rank).itemsize
+    if len(left) <= 4 * by_chance or len(left) == len(places):
         return None, left[:0]
     return f"{evidence.where(left)} not written at all", left
 

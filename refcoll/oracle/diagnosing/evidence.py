@@ -34,6 +34,8 @@ class Evidence:
     """Inputs of the call before, if there was one."""
     previous: str = "the previous call"
     """Which one that is."""
+    older: Sequence[list[Array | None]] = ()
+    """Results of calls of this length before that, the last first."""
 
     @property
     def size(self) -> int:
@@ -92,18 +94,27 @@ class Evidence:
             return False
         one, two = got[places], other[places].astype(got.dtype)
         with np.errstate(invalid="ignore"):
-            return bool(np.all((one == two) | ((one != one) & (two != two))))
+            same = bool(np.all((one == two) | ((one != one) & (two != two))))
+        return same and (everywhere or not self.binary or self._between(rank, other) > 0.9)
 
     def explains(self, rank: int, other: Array) -> bool:
         """Whether ``other`` is what the rank has wherever that is wrong; of inputs with few
         values, which agree by chance, also in most elements between, which are right."""
         if not self.equal(rank, other, everywhere=self.few(rank)):
             return False
+        return self.probe in ("coded", "rough") or self._between(rank, other) > 0.5
+
+    @property
+    def binary(self) -> bool:
+        """Whether results are truths: one that is wrong is right in anything else."""
+        return self.call.dtype == "bool" or str(self.call.op).startswith("logical")
+
+    def _between(self, rank: int, other: Array) -> float:
+        """In how much of what lies between wrong elements, and is right, they agree."""
         places, right = self.wrong[rank], self.right(rank)
         between = right[(right > places[0]) & (right < places[-1])]
-        if self.probe in ("coded", "rough") or len(between) == 0:
-            return True
-        return bool((other[between] == self.got(rank)[between]).mean() > 0.5)
+        same = other[between] == self.got(rank)[between]
+        return float(same.mean()) if len(between) else 1.0
 
     def where(self, places: Sequence[int] | Array) -> str:
         """The elements in words, with the chunk that they are, if they are one."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from refcoll.operators import Array, kind
 from refcoll.oracle.diagnosing.evidence import Evidence
+from refcoll.oracle.guarded import poisoned
 from refcoll.oracle.merging import is_nan
 
 
@@ -90,7 +91,7 @@ def other_bits(e: Evidence, rank: int) -> str | None:
 def not_a_bool(e: Evidence, rank: int) -> str | None:
     """A byte in a bool that is neither 0 nor 1."""
     got = e.got(rank)[e.wrong[rank]]
-    if got.dtype.kind != "b" or not (got.view(np.uint8) > 1).all():
+    if got.dtype.kind != "b" or not (got.view(np.uint8) > 1).all() or poisoned(got).all():
         return None
     shown = sorted({int(each) for each in got.view(np.uint8)})
     return (

@@ -50,15 +50,17 @@ def _partly(e: Evidence, rank: int, places: Array) -> bool:
 def zeros(e: Evidence, rank: int) -> str | None:
     """Nothing but zeros, where that is wrong."""
     places = e.wrong[rank]
-    if len(places) < 2 or e.probe in ("tiny", "special") or _is_truth(e):
+    if len(places) < 2 or e.probe in ("tiny", "special"):
         return None
+    if e.binary and (len(places) < _FEWEST or e.got(rank).any()):
+        return None  # of truths half are
     if (e.got(rank)[places] != 0).any() or (e.wanted(rank)[places] == 0).all():
         return None
     return f"zeros in {e.where(places)}{_tail(e, rank)}"
 
 
-def _is_truth(e: Evidence) -> bool:
-    return str(e.call.op).startswith("logical") or e.call.dtype == "bool"
+_FEWEST = 4
+"""Truths, that are 0 by chance now and then."""
 
 
 def _tail(e: Evidence, rank: int) -> str:
@@ -69,10 +71,20 @@ def _tail(e: Evidence, rank: int) -> str:
 
 
 def stale(e: Evidence, rank: int) -> str | None:
-    """The result of the call before."""
-    if e.before is None or not e.equal(rank, e.before[rank]):
-        return None
-    return f"{e.where(e.wrong[rank])}: what {e.previous} gave, so stale memory was read"
+    """The result of the call before, or of one before that."""
+    values = np.unique(e.got(rank)[e.wrong[rank]])
+    if len(values) == 1 and (values[0] == 0 or len(e.wrong[rank]) > 1):
+        return None  # which many calls give
+    said = f"{e.where(e.wrong[rank])}: what {{}} gave, so stale memory was read"
+    if e.before is not None and e.equal(rank, e.before[rank]):
+        return said.format(e.previous)
+    for ago, results in enumerate(e.older, 2):
+        if not e.few(rank) and e.equal(rank, results[rank]):
+            return said.format(f"the {ago}{_TH.get(ago, 'th')} last call of this length")
+    return None
+
+
+_TH = {2: "nd", 3: "rd"}
 
 
 def stale_inputs(e: Evidence, rank: int) -> str | None:

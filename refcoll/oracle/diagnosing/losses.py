@@ -18,6 +18,8 @@ def flushed(e: Evidence, rank: int) -> str | None:
     got, wanted = (real_parts(x[places]) for x in (e.got(rank), e.wanted(rank)))
     if e.probe != "tiny" or (got[got != wanted] != 0).any():
         return None
+    if e.few(rank) and (e.got(rank)[e.right(rank)] != 0).sum() >= len(places):
+        return None  # as subnormal, and not flushed
     return f"{e.where(places)}: subnormal, and flushed to zero"
 
 

@@ -106,15 +106,24 @@ def signedness(e: Evidence, rank: int) -> str | None:
 
 
 def saturated(e: Evidence, rank: int) -> str | None:
-    """The largest or smallest value, where that is not the sum; or that of the signed type."""
-    dtype, got = e.got(rank).dtype, e.got(rank)[e.wrong[rank]]
+    """The largest or smallest value, where the sum is beyond it; or that of the signed type.
+
+    Asked early: few values are those of something else by chance.
+    """
+    places, dtype = e.wrong[rank], e.got(rank).dtype
     if dtype.kind not in "iu" or e.call.op not in ("sum", "prod"):
         return None
+    exact = MERGES[e.call.op](e.parts(rank)[:, places[:_ENOUGH]].astype(object))
     for taken in (dtype, np.dtype(f"i{dtype.itemsize}")):
         info = np.iinfo(taken)
-        if np.isin(got.astype(object), [info.max, info.min]).all():
-            return f"{e.where(e.wrong[rank])}: saturated at the end of the range of {taken}"
+        ended = {*e.got(rank)[places].tolist()} <= {int(info.max), int(info.min)}
+        if ended and all(not info.min <= int(each) <= info.max for each in exact):
+            return f"{e.where(places)}: saturated at the end of the range of {taken}"
     return None
+
+
+_ENOUGH = 1000
+"""Elements of which the sum is made in Python's integers."""
 
 
 def clamped(e: Evidence, rank: int) -> str | None:
@@ -157,5 +166,5 @@ def magnitudes(e: Evidence, rank: int) -> str | None:
 
 
 MEANINGS: Sequence[Callable[[Evidence, int], str | None]] = (
-    saturated, clamped, scaled, magnitudes, other_operator, part_by_part,
+    clamped, scaled, magnitudes, other_operator, part_by_part,
 )  # fmt: skip

@@ -21,7 +21,10 @@ from refcoll.words import ranked
 
 _CHANCE = 1e-3
 """That elements are those of other places by chance may be no more likely."""
-_NARROW = {"f": ("float32", "bfloat16", "float16"), "i": ("int32", "int16", "int8", "float32")}
+_NARROW = {
+    "f": ("float32", "bfloat16", "float16"), "i": ("int32", "int16", "int8", "float32"),
+    "c": ("complex64",),
+}  # fmt: skip
 
 
 def changed_on_the_way(e: Evidence) -> dict[int, str]:
@@ -38,7 +41,7 @@ def changed_on_the_way(e: Evidence) -> dict[int, str]:
 
 
 def _neutral(op: str, dtype: np.dtype[Any]) -> float | int | None:
-    if kind(dtype) not in "if" or op not in ("sum", "min", "max"):
+    if kind(dtype) not in "ifc" or op not in ("sum", "min", "max"):
         return None
     if op == "sum":
         return 0
@@ -96,6 +99,9 @@ _ROUNDED = "rounded to"
 
 
 def _ways(own: Array) -> Iterator[tuple[str, Array]]:
+    if kind(own.dtype) == "c":
+        yield "conjugated", np.conj(own)
+        yield "with real and imaginary parts swapped", (own.imag + 1j * own.real).astype(own.dtype)
     yield "without its sign", np.abs(own)
     yield "with its bytes in reverse order", own.byteswap()
     for name in _NARROW[kind(own.dtype)]:
@@ -106,6 +112,8 @@ def _ways(own: Array) -> Iterator[tuple[str, Array]]:
 
 def _displaced(e: Evidence, got: Array, differ: Array, whole: Array, first: int) -> str:
     """The same number of elements further on, or back, around the end."""
+    if kind(whole.dtype) == "c":
+        return ""
     numbers = float(np.ptp(whole.astype(np.float64))) + 1  # that are drawn from
     if whole.size * numbers ** -float(len(differ)) > _CHANCE:
         return ""

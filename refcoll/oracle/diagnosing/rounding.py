@@ -47,6 +47,30 @@ def _way(off: Array, wanted: Array) -> str:
     return next((f", {said}" for said, by in ways.items() if (by >= 0).all()), "")
 
 
+def cut(e: Evidence, rank: int) -> str | None:
+    """Within the bound of roundings twice as large, which cutting makes, and nearer to zero."""
+    parts, got = e.parts(rank), e.got(rank)
+    if e.probe != "rough" or e.call.op != "sum" or kind(got.dtype) != "f":
+        return None
+    exact, scale = _exact_and_scale("sum", parts)
+    off = got.astype(np.float64) - exact
+    near = np.abs(off) <= roundings(got.dtype, 2 * (len(parts) - 1)) * scale
+    towards_zero = (off * exact < 0)[off != 0]
+    if not near[e.wrong[rank]].all() or len(towards_zero) < _MANY or towards_zero.mean() < _MOST:
+        return None
+    return (
+        f"{e.where(e.wrong[rank])}: beyond what rounding explains, and "
+        f"{100 * towards_zero.mean():.0f} % of all sums are too near to zero: cut, not rounded"
+    )
+
+
+_MANY, _MOST = 20, 0.75
+"""Sums that are not exact, and the share of those that are too near to zero: half by chance.
+
+Of 20 fair coins 15 show heads once in 50 times; but here, too, sums are beyond the bound.
+"""
+
+
 def imprecise(e: Evidence, rank: int) -> str | None:
     """Within the bound of a narrower dtype's roundings."""
     parts, places = e.parts(rank)[:, e.wrong[rank]], e.wrong[rank]
@@ -145,5 +169,10 @@ def _exact_sum(parts: Array) -> Array:
     return np.asarray(total(parts.real)[0] + 1j * total(parts.imag)[0])
 
 
-ROUNDINGS: Sequence[Callable[[Evidence, int], str | None]] = (last_place, imprecise, common_scale)
+ROUNDINGS: Sequence[Callable[[Evidence, int], str | None]] = (
+    last_place,
+    cut,
+    imprecise,
+    common_scale,
+)
 """Asked when no rank is missing or doubled: with so wide bounds they explain too much."""

@@ -69,6 +69,24 @@ def infinities(e: Evidence, rank: int) -> str | None:
     return f"{e.where(e.wrong[rank])}: {what}, but came out as {', '.join(shown[:3])}"
 
 
+def starting_value(e: Evidence, rank: int) -> str | None:
+    """Extremes as if there were one input more, the same in all elements: C++'s least float, that
+    numeric_limits::min() is not, or 0."""
+    op, places, got, wanted = e.call.op, e.wrong[rank], e.got(rank), e.wanted(rank)
+    if op not in ("min", "max") or kind(got.dtype) not in "if" or len(places) < 2:
+        return None
+    value = got[places[0]]
+    more = merged(op, np.stack([wanted, np.full_like(wanted, value)])).astype(got.dtype)
+    if not (got[places] == value).all() or not e.equal(rank, more, everywhere=True):
+        return None
+    if (got == value).all():
+        return None  # that may be anything
+    return (
+        f"{e.where(places)}: {value!s}, as if that were one more input: what an accumulator "
+        "starts at?"
+    )
+
+
 def zeros_left_out(e: Evidence, rank: int) -> str | None:
     """An input of 0 counts as none at all, in an operator to which it is something."""
     op, parts = str(e.call.op), e.parts(rank)

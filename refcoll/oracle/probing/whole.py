@@ -57,14 +57,22 @@ _UNITS: dict[str, list[complex]] = {"i": [1, -1], "u": [1], "f": [1.0, -1.0], "c
 
 
 def extremes(asked: Asked) -> Array:
-    """Around the sign bit; of a sum only one rank has a large value, so that it fits."""
+    """Around the sign bit.  Of a sum one rank has a large value, so that it fits; of every other
+    unsigned one, and of products, two, so that it wraps.
+    """
     info = np.iinfo(asked.dtype)
     low, high = int(info.min), int(info.max)
     half = high // 2 + 1 if asked.dtype.kind == "u" else 0
-    if asked.call.op == "sum":
-        large = [v for v in (half, high - asked.size, low or half - 1) if v >= low]
-        alone = asked.place % asked.size == asked.rank
-        chosen = np.array(large, asked.dtype)[asked.whole(0, len(large) - 1)]
-        return np.where(alone, chosen, asked.dtype.type(0))
+    if asked.call.op in ("sum", "prod"):
+        return _large(asked, [v for v in (half, high - asked.size, low or half - 1) if v >= low])
     values = np.array([low, 0, 1, half, max(half - 1, 0), high], asked.dtype)
     return np.asarray(values[asked.whole(0, len(values) - 1)])
+
+
+def _large(asked: Asked, values: list[int]) -> Array:
+    """On one rank an element, or two; the others have what changes nothing."""
+    holder = asked.place % asked.size
+    chosen = np.array(values, asked.dtype)[asked.whole(0, len(values) - 1)]
+    wraps = (asked.dtype.kind == "u") & (asked.place // asked.size % 2 == 0)
+    here = (holder == asked.rank) | (wraps & ((holder + 1) % asked.size == asked.rank))
+    return np.where(here, chosen, asked.dtype.type(asked.call.op == "prod"))
