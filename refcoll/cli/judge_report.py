@@ -127,6 +127,8 @@ def _print(report: Report) -> None:
 
 def _lines(report: Report) -> Iterator[str]:
     groups = report.groups()
+    if report.onset is not None:
+        yield f"\n{report.onset}"
     for number, group in enumerate(groups[:MOST], 1):
         yield from _finding(report, group, f"{number}.")
     if len(groups) > MOST:

@@ -96,7 +96,7 @@ def test_what_several_calls_have_left_is_shown_again_after_all_of_them(judge, tm
     assert status == 1
     assert f"of {number} calls" in again.splitlines()[0]
     assert told["groups"][0]["after"] is None
-    assert "Not alone, nor after one other call" in (tmp_path / "r.md").read_text()
+    assert "Not alone; after all calls up to it" in (tmp_path / "r.md").read_text()
 
 
 def test_a_call_before_that_is_none_is_bad_usage(judge):

@@ -31,7 +31,7 @@ def test_there_are_many_of_every_class_and_collective():
     assert {mutant.shows_at.collective for mutant in MUTANTS} == set(COLLECTIVES)
     faults = [mutant.fault for mutant in MUTANTS]
     assert all(faults.count(fault) >= 3 for fault in set(faults))
-    assert len(set(faults)) == 20
+    assert len(set(faults)) == 22
 
 
 def test_every_mutant_says_what_it_models():

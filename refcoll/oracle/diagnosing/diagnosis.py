@@ -14,9 +14,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from refcoll.operators import Array
+from refcoll.oracle.diagnosing.absent import absent
 from refcoll.oracle.diagnosing.contributors import contributed
 from refcoll.oracle.diagnosing.evidence import Evidence
 from refcoll.oracle.diagnosing.forms import FORMS, flipped_bit, not_a_bool
+from refcoll.oracle.diagnosing.halves import one_part
 from refcoll.oracle.diagnosing.integers import INTEGERS, low_bits_right
 from refcoll.oracle.diagnosing.leftovers import LEFTOVERS, stale_inputs
 from refcoll.oracle.diagnosing.losses import LOSSES
@@ -43,7 +45,7 @@ MERGED: Sequence[Hypothesis] = (
 )  # fmt: skip
 MOVED: Sequence[Hypothesis] = (*VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
 AT_LAST: Sequence[Hypothesis] = (
-    stale_inputs, *OFFSETS, low_bits_right, small_left_out, *ROUNDINGS, elsewhere,
+    absent, one_part, stale_inputs, *OFFSETS, low_bits_right, small_left_out, *ROUNDINGS, elsewhere,
 )  # fmt: skip
 """Of what is merged, when it is known that nobody's contribution is missing or doubled."""
 

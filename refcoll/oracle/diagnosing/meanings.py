@@ -18,16 +18,16 @@ def scaled(e: Evidence, rank: int) -> str | None:
     if e.call.op not in ("sum", "avg") or e.probe in ("special", "extremes"):
         return None  # factors of what is not finite, or wraps, say nothing
     places = e.wrong[rank]
-    ratio = _ratio(*(x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank))))
-    if ratio is None or abs(ratio - 1) < _NO_FACTOR or _is_rounding(ratio - 1, e.got(rank)):
+    times = ratio(*(x[places].astype(np.complex128) for x in (e.got(rank), e.wanted(rank))))
+    if times is None or abs(times - 1) < _NO_FACTOR or _is_rounding(times - 1, e.got(rank)):
         return None
     factors = _factors(e.call.op, len(e.parts(rank)), e.call.count)
-    fits = [said for factor, said in factors if abs(ratio - factor) <= 0.002 * abs(factor)]
+    fits = [said for factor, said in factors if abs(times - factor) <= 0.002 * abs(factor)]
     if fits:
         return f"{e.where(places)}: {', or '.join(fits[:2])}"
     if len(places) < 3:
         return None
-    return f"{e.where(places)}: {ratio:.6g} times what is right: multiplied once too often"
+    return f"{e.where(places)}: {times:.6g} times what is right: multiplied once too often"
 
 
 _NO_FACTOR = 1e-5
@@ -40,7 +40,7 @@ def _is_rounding(off: float, got: Array) -> bool:
     return abs(off) < roundings(dtype, 4)
 
 
-def _ratio(got: Array, wanted: Array) -> float | None:
+def ratio(got: Array, wanted: Array) -> float | None:
     """got / wanted, if that is one real number for all of them."""
     with np.errstate(all="ignore"):
         some = wanted != 0
@@ -58,6 +58,9 @@ def _factors(op: str, n: int, count: int) -> Iterator[tuple[float, str]]:
     if op == "avg":
         yield n, "the sum, not the mean: never divided by N"
         yield 1 / n, "divided by N twice"
+        if n > 2:
+            yield n / (n - 1), f"divided by N - 1, which is {n - 1}, not by N"
+        yield n / (n + 1), f"divided by N + 1, which is {n + 1}, not by N"
         yield n / max(count, 1), f"divided by the number of elements, {count}, not by N = {n}"
     else:
         yield 1 / n, "the mean, not the sum: divided by N"

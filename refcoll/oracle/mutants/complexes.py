@@ -66,7 +66,17 @@ class ComplexInfinityClamped(Faulty):
         np.clip(parts, -most, most, out=parts)
 
 
+class OneRankConjugates(Faulty):
+    """One rank's library stores complex numbers with the other sign of the imaginary part."""
+
+    shows_at = ShowsAt("all_reduce", dtypes=("complex64", "complex128"), operators=("sum",))
+    says = "what rank 2 puts in is conjugated"
+
+    def load(self, x: Array, out: Array | None) -> Array:
+        return np.conj(x) if self.rank == 2 else x.copy()
+
+
 MUTANTS = mutants(
     "complex numbers", Complex64ForComplex128, ComplexProductNarrow, ComplexByBfloat16,
-    ComplexFlushesToZero, ComplexInfinityClamped,
+    ComplexFlushesToZero, ComplexInfinityClamped, OneRankConjugates,
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from refcoll.operators import Array
 from refcoll.oracle.mutants.mutant import Faulty, ShowsAt, mutants
 
@@ -144,7 +146,31 @@ class PartnersSwapped(Faulty):
             blocks[1][:], blocks[2][:] = blocks[2], one
 
 
+class SecondKeepsOwn(Faulty):
+    """Exscan on rank 1, which has nothing to merge, keeps its own input, not rank 0's."""
+
+    shows_at, says = ShowsAt("exscan"), "rank 1: .*the rank's own input alone"
+
+    def exscan(self, x: Array, out: Array | None, op: str) -> None:
+        mine = x.copy()
+        super().exscan(x, out, op)
+        if self.rank == 1 and out is not None:
+            self.store(mine, out)
+
+
+class DiagonalBlocks(Faulty):
+    """All-to-all sends each rank the block with its own number, not with the other's."""
+
+    shows_at, says = ShowsAt("all_to_all"), "block 2 holds block 2 of rank 2's input"
+
+    def all_to_all(self, x: Array, out: Array) -> None:
+        given = self.chunks(x)
+        same = np.concatenate([given[self.rank]] * self.size)
+        super().all_to_all(same, out)
+
+
 MUTANTS = mutants(
     "rank mapping", XorPartner, UnfoldedRanks, FoldedTwice, RootIgnored, BroadcastFromZero,
     ScanWithoutOwn, ExscanWithOwn, ScanFromTheEnd, ScanStopsEarly, PartnersSwapped,
+    SecondKeepsOwn, DiagonalBlocks,
 )  # fmt: skip

@@ -165,8 +165,40 @@ class GatherDeliversLastCall(Faulty):
         self._kept[key] = values.copy()
 
 
+class DeliversBeforeRefilled(Faulty):
+    """There are two buffers in turn; the first chunk is delivered before the buffer is filled."""
+
+    shows_at, says = ShowsAt("all_reduce", counts="4 and more"), "what the 2nd last call"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._kept: dict[Any, list[Array]] = {}
+
+    def store(self, values: Array, out: Array) -> None:
+        kept = self._kept.setdefault((values.size, values.dtype), [])
+        kept.append(values.copy())
+        super().store(values, out)
+        first = self.chunks(out)[0]
+        first[:] = kept.pop(0)[: first.size] if len(kept) > 2 else first
+
+
+class FirstCallLost(Faulty):
+    """Connections are made in the first call, and what is sent meanwhile is lost."""
+
+    shows_at, says = ShowsAt("gather"), "zeros in"
+
+    def __init__(self, comm: Communicator) -> None:
+        super().__init__(comm)
+        self._connected = False
+
+    def gather(self, x: Array, out: Array | None, root: int) -> None:
+        super().gather(x if self._connected else np.zeros_like(x), out, root)
+        self._connected = True
+
+
 MUTANTS = mutants(
     "memory", WrongHalfOfDoubleBuffer, CachedByShape, PlanWithoutOperator,
     OperatorOfTheLastCall, StaleTail, UninitialisedPadding, DeliveredTooEarly, MixedCalls,
-    AddsToTheOutput, SendsBeforeWritten, GatherDeliversLastCall,
+    AddsToTheOutput, SendsBeforeWritten, GatherDeliversLastCall, DeliversBeforeRefilled,
+    FirstCallLost,
 )  # fmt: skip

@@ -158,8 +158,20 @@ class DummyElement(Faulty):
         ]
 
 
+class LastBlockEarly(Faulty):
+    """The displacement of the last block is one element too small, on the receiving side."""
+
+    shows_at, says = ShowsAt("all_gather"), r"shifted: element i holds element i \+ 1"
+
+    def store(self, values: Array, out: Array) -> None:
+        first = values.size - values.size // self.size
+        by = 1 if first else 0
+        super().store(values[:first], out[:first])
+        super().store(values[first:], out[first - by : values.size - by])
+
+
 MUTANTS = mutants(
     "partition", RotatedOwnership, GatherPhaseIndex, DroppedTail, CrashingTail, SkippedShortTail,
     OverlappingChunks, GappedChunks, UnrotatedGather, WrongBlockSent, RelativeScatter,
-    RelativeGather, DummyElement,
+    RelativeGather, DummyElement, LastBlockEarly,
 )  # fmt: skip

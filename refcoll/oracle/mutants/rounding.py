@@ -34,6 +34,18 @@ class RoundsTowardsZero(Faulty):
             left[beyond] = np.nextafter(left, left.dtype.type(0))[beyond]
 
 
+class Bfloat16Cut(Faulty):
+    """Sums are made in float32, and their lower half is dropped: cut, not rounded."""
+
+    shows_at = ShowsAt("all_reduce", dtypes=("bfloat16",), operators=("sum",))
+    says = "too near to zero: cut, not rounded"
+
+    def merge(self, op: str, left: Array, right: Array) -> None:
+        with np.errstate(all="ignore"):
+            wide = left.astype(np.float32) + right.astype(np.float32)
+        left.view(np.uint16)[:] = wide.view(np.uint32) >> 16
+
+
 class LastBitByLane(Faulty):
     """Every eighth element comes out one place too high."""
 
@@ -82,6 +94,6 @@ class SmallLeftOut(Faulty):
 
 
 MUTANTS = mutants(
-    "rounding", ScaledThereAndBack, RoundsTowardsZero, LastBitByLane, NegativesCarry, CarryLost,
-    SmallLeftOut,
+    "rounding", ScaledThereAndBack, RoundsTowardsZero, Bfloat16Cut, LastBitByLane, NegativesCarry,
+    CarryLost, SmallLeftOut,
 )  # fmt: skip

@@ -68,6 +68,17 @@ class CompressesLongVectors(Faulty):
         return super().swap(values, to, source, count)
 
 
+class FullBufferShort(Faulty):
+    """A buffer of 64 KiB takes messages of less: of one that fills it the last element is lost."""
+
+    shows_at = ShowsAt("scatter", counts="64 KiB", beyond=64 * KIB)
+    says = "element 16383 not written"
+
+    def store(self, values: Array, out: Array) -> None:
+        whole = values.size - (values.nbytes == 64 * KIB)
+        super().store(values[:whole], out[:whole])
+
+
 class SegmentsOutOfOrder(Faulty):
     """Broadcast pipes more than 64 KiB in two halves, over two paths, and stores them as they
     come."""
@@ -83,5 +94,5 @@ class SegmentsOutOfOrder(Faulty):
 
 MUTANTS = mutants(
     "lengths", ScratchOfOnePage, PipelineDropsRemainder, HeaderInsteadOfData,
-    CompressesLongVectors, SegmentsOutOfOrder,
+    CompressesLongVectors, FullBufferShort, SegmentsOutOfOrder,
 )  # fmt: skip

@@ -18,6 +18,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "stopped": report.stopped,
         "cut": report.cut,
+        "onset": report.onset,
         "command": report.setting.command_typed(),
         "environment": report.setting.environment(),
         "ranks": report.setting.size,

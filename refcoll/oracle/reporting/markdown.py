@@ -25,6 +25,8 @@ def _sections(report: Report) -> Iterator[str]:
     yield from _table(("", ""), [list(row) for row in report.setting.environment().items()])
     yield from _table(*counts_tried(report))
     yield from _table(("verdict", "calls that fail in it"), verdicts_failed(report))
+    if report.onset is not None:
+        yield from (_plain(f"{report.onset[0].upper()}{report.onset[1:]}."), "")
     for number, group in enumerate(report.groups(), 1):
         yield from _finding(report, group, f"### {number}. {group.simplest.verdict}")
     for group in report.groups(declared=True):

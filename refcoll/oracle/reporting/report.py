@@ -17,6 +17,9 @@ OUTCOMES = ("right", "failed", "declared", "unsupported")
 """Of a call: nothing wrong; something is; only what was declared; not tried."""
 
 
+_SOME, _NEARLY = 3, 0.8
+
+
 @dataclass
 class Report:
     """Grows while calls are judged."""
@@ -112,6 +115,24 @@ class Report:
             if (self.xfails.reason(each) is not None) == declared
         )
 
+    @property
+    def onset(self) -> str | None:
+        """That nearly all is wrong from some call on, and nothing before it, in words."""
+        tried = [each for each in self.judgements if each.skipped is None]
+        wrong = [bool(self.unexpected(each)) for each in tried]
+        right = wrong.index(True) if any(wrong) else len(wrong)
+        behind = wrong[right:]
+        if right < _SOME or sum(behind) < max(_SOME, _NEARLY * len(behind)):
+            return None
+        if len(self.groups()) < _SOME:
+            return None
+        (first, *_) = self.unexpected(tried[right])
+        return (
+            f"{right} calls are right, and of the {len(behind)} from then on {sum(behind)} are "
+            f"wrong, in {len(self.groups())} ways: that may be one fault, which begins with "
+            f"{first}"
+        )
+
     def number(self, finding: Finding) -> int:
         """Of the call in which it was found, counted from 1."""
         return next(n for n, each in enumerate(self.judgements, 1) if finding in each.findings)
@@ -120,7 +141,7 @@ class Report:
         """What must come before, in words; None where that is nothing, as far as is known."""
         needs = self.needs.get(finding, ())
         if needs is None:
-            return "not alone, nor after one other call; all calls up to it:"
+            return "not alone; after all calls up to it:"
         return f"not alone; after {', '.join(map(str, needs))}:" if needs else None
 
     def reproducer(self, finding: Finding) -> str:
