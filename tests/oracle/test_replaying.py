@@ -178,3 +178,34 @@ def test_inputs_of_the_call_before_are_known_too():
     assert ("value", "the input of rank 1 is that of the previous call of this length") in [
         (verdict, words.split(": ")[-1]) for verdict, words in listed
     ]
+
+
+# ---- what goes on from call to call ------------------------------------------------------------
+
+
+def test_where_several_calls_before_are_needed_it_is_soon_not_tried_which():
+    """Each try is a run of its own: twelve calls before for three findings, none for the others."""
+    ways = ["rotated", "zeros", "twice", "missing", "cut"]
+    judged = [Judgement(call) for call in EARLIER[:15]]
+    judged += [Judgement(replace(MAX, count=n), findings=[wrong(replace(MAX, count=n), way)])
+               for n, way in enumerate(ways, 200)]  # fmt: skip
+    report = Report(Setting("mine:make", "mine", 3, launched=False), judgements=judged)
+    asked = []
+
+    def anew(listed):
+        asked.append(listed)
+        return [Judgement(call) for call in listed]
+
+    replay(report, anew, report.needs.__setitem__)
+    assert list(report.needs.values()) == [None] * 5
+    assert len(asked) == 3 * (1 + MOST) + 2
+
+
+def test_values_of_other_calls_are_one_group_whichever_rank_has_which():
+    said = [
+        "on rank 1: the input of rank 0 is that of the previous call; on rank 2: rank 3 missing",
+        "on all ranks: all 9 elements: what the previous call of this length gave, so stale",
+        "on rank 3: elements 1-7: what the 2nd last call of this length gave, so stale memory",
+    ]
+    groups = grouped([*(wrong(MAX, each) for each in said), wrong(MAX, "zeros")])
+    assert sorted(len(each.findings) for each in groups) == [1, 3]

@@ -441,3 +441,31 @@ def test_a_crash_is_told_first_and_a_later_one_leaves_what_all_calls_gave(tmp_pa
         assert (f"I{words[1:]}." in path.read_text()) == (words in capsys.readouterr().out) == cut
         first = telling.report.groups()[0].simplest
         assert (first.call, first.diagnosis) == ((SUM, "x") if cut else (MIN, "the job ended"))
+
+
+def in_five_ways(calls):
+    """As many judgements, all of them wrong."""
+    ways = ["rotated", "zeros", "twice", "missing", "cut"]
+    return [wrong(Call("all_reduce", 200 + n), ways[n % len(ways)]) for n in range(calls)]
+
+
+def test_where_nearly_all_is_wrong_from_one_call_on_it_is_told_where_that_begins():
+    right = [Judgement(Call("all_reduce", n)) for n in range(3)]
+    missing = Judgement(Call("scan", 1), skipped="no scan")
+    made = report(*right, *in_five_ways(8), Judgement(SUM), missing)
+    assert made.onset == (
+        "8 of 9 calls are wrong, in 5 ways, and none of the 3 before: that may be one fault, which "
+        "goes on from call to call; it begins with all_reduce sum float32 x 200: mpirun -n 4 "
+        "refcoll judge mine:make -c all_reduce,scan --xfails 'what I know.txt' --first 4"
+    )
+    assert as_json(made)["onset"] == made.onset
+    assert "8 of 9 calls are wrong, in 5 ways" in as_markdown(made)
+
+
+def test_several_faults_or_one_that_is_told_in_few_ways_have_no_such_line():
+    faulty, rights = in_five_ways(8), [Judgement(Call("scan", n)) for n in range(3)]
+    assert report(*faulty).onset is not None
+    assert report(*faulty, *rights).onset is None  # 8 of 11
+    assert report(*(each for each in faulty if each.findings[0].diagnosis != "cut")).onset is None
+    assert report(*rights).onset is None
+    assert report(*faulty, xfails="all_reduce").onset is None

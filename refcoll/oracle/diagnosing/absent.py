@@ -20,6 +20,8 @@ def absent(e: Evidence, rank: int) -> str | None:
     """Whose, where all elements are what is merged without it, or with it twice."""
     if e.call.op in (None, "avg") or e.probe not in _EXACT or len(e.wrong[rank]) < 2:
         return None
+    if e.binary and e.few(rank):
+        return None  # as many others would be right
     for said, rows in _others(e.parts(rank), str(e.call.op)):
         if e.equal(rank, merged(str(e.call.op), rows), everywhere=True):
             goes = "" if kind(rows.dtype) == "b" else "; asked again, it was there"

@@ -15,6 +15,7 @@ import numpy as np
 from refcoll.operators import Array, kind
 from refcoll.oracle.bounds import roundings
 from refcoll.oracle.diagnosing.evidence import Evidence
+from refcoll.oracle.merging import merged
 from refcoll.testing.values import dtype_named
 from refcoll.words import listed, ranked
 
@@ -117,16 +118,32 @@ def _explain(e: Evidence, rank: int, times: Array, odd: Array) -> bool:
 
     Not so where a fault comes and goes: then it was another one that was asked.
     """
-    if e.call.op not in ("sum", "avg") or e.probe != "coded" or not len(odd):
+    if e.probe != "coded" or not len(odd):
         return True
-    whole = e.call.collective != "reduce_scatter"
-    mine = slice(None) if whole else slice(rank * e.call.count, (rank + 1) * e.call.count)
-    rows = np.stack([x[mine][odd] for x in e.inputs]) * times[:, odd]
-    got, size = e.got(rank)[odd], e.size if e.call.op == "avg" else 1
+    first = rank * e.call.count if e.call.collective == "reduce_scatter" else 0
+    rows, got = np.stack([x[first + odd] for x in e.inputs]), e.got(rank)[odd]
+    fits = _added if e.call.op in ("sum", "avg") else _chosen
+    return bool(fits(e, rows, times[:, odd], got).mean() > 0.5)
+
+
+def _added(e: Evidence, rows: Array, times: Array, got: Array) -> Array:
     if kind(got.dtype) == "i":
-        return bool((rows.sum(axis=0).astype(got.dtype) == got).mean() > 0.5)
-    exact, scale = rows.sum(axis=0) / size, np.abs(rows).sum(axis=0) / size
-    return bool((np.abs(got - exact) <= roundings(got.real.dtype, 2 * e.size) * scale).mean() > 0.5)
+        return np.asarray((rows * times).sum(axis=0).astype(got.dtype) == got)
+    size = e.size if e.call.op == "avg" else 1
+    scale = np.abs(rows * times).sum(axis=0) / size
+    off = np.abs(got - (rows * times).sum(axis=0) / size)
+    return np.asarray(off <= roundings(got.real.dtype, 2 * e.size) * scale)
+
+
+def _chosen(e: Evidence, rows: Array, times: Array, got: Array) -> Array:
+    """By operators for which once is as good as twice, or of which once is all that is known."""
+    found = np.zeros(len(got), bool)
+    for pattern in np.unique(times > 0, axis=1).T:
+        here = ((times > 0) == pattern[:, None]).all(axis=0)
+        if pattern.any():
+            merges = merged(str(e.call.op), rows[pattern][:, here]).astype(got.dtype)
+            found[here] = merges == got[here]
+    return found
 
 
 def _members(e: Evidence, rank: int) -> Sequence[int]:

@@ -89,6 +89,7 @@ class Evidence:
     def equal(self, rank: int, other: Array | None, everywhere: bool = False) -> bool:
         """Whether ``other`` is what the rank has, wherever that is wrong, or everywhere."""
         got = self.got(rank)
+        everywhere = everywhere or (self.binary and self.few(rank))
         places = np.arange(got.size) if everywhere else self.wrong[rank]
         if other is None or other.shape != got.shape:
             return False

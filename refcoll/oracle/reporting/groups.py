@@ -101,11 +101,14 @@ def gist(finding: Finding) -> str:
     """The finding without its numbers: which ranks, which elements, which values."""
     if _BY_ORDER in finding.diagnosis:
         return f"{finding.verdict} {_BY_ORDER}"  # of each rank's operands, differently on each
+    if re.search(_OF_ANOTHER, finding.diagnosis):
+        return f"{finding.verdict} {_OF_ANOTHER}"  # which rank has which is a matter of chance
     parts = re.split(r"; ", finding.diagnosis)
     bare = {re.sub(r"^(on )?(all ranks|ranks? [-\d, ]+): ", "", part) for part in parts}
     return " ".join([finding.verdict, *sorted({_without_numbers(each) for each in bare})])
 
 
+_OF_ANOTHER = r"of the previous call|what the (previous|\w+ last) call"
 _BY_ORDER = "depends on the order of operands"
 _ALIKE = (
     (r"(the previous call) of this length", r"\1"),

@@ -17,7 +17,8 @@ OUTCOMES = ("right", "failed", "declared", "unsupported")
 """Of a call: nothing wrong; something is; only what was declared; not tried."""
 
 
-_SOME, _NEARLY = 3, 0.8
+_WAYS, _NEARLY = 5, 0.8
+"""In so many ways, and of calls such a share, that one fault is likelier than several."""
 
 
 @dataclass
@@ -117,20 +118,18 @@ class Report:
 
     @property
     def onset(self) -> str | None:
-        """That nearly all is wrong from some call on, and nothing before it, in words."""
+        """That nearly all is wrong from some call on, in many ways, and where that begins."""
         tried = [each for each in self.judgements if each.skipped is None]
         wrong = [bool(self.unexpected(each)) for each in tried]
-        right = wrong.index(True) if any(wrong) else len(wrong)
-        behind = wrong[right:]
-        if right < _SOME or sum(behind) < max(_SOME, _NEARLY * len(behind)):
+        ways = len(self.groups())
+        if ways < _WAYS or sum(wrong) < _NEARLY * len(wrong[wrong.index(True) :]):
             return None
-        if len(self.groups()) < _SOME:
-            return None
-        (first, *_) = self.unexpected(tried[right])
+        first = self.unexpected(tried[wrong.index(True)])[0]
+        before = f", and none of the {wrong.index(True)} before" if wrong.index(True) else ""
         return (
-            f"{right} calls are right, and of the {len(behind)} from then on {sum(behind)} are "
-            f"wrong, in {len(self.groups())} ways: that may be one fault, which begins with "
-            f"{first}"
+            f"{sum(wrong)} of {counted(len(wrong) - wrong.index(True), 'call')} are wrong, in "
+            f"{ways} ways{before}: that may be one fault, which goes on from call to call; it "
+            f"begins with {first.call}: {self.setting.command_cut(self.number(first))}"
         )
 
     def number(self, finding: Finding) -> int:
