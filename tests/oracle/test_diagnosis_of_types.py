@@ -245,3 +245,30 @@ def test_an_exscan_that_keeps_its_own_input():
     words = said(call, lambda rank, right, g: g[1] if rank == 1 else right, again=again)
     assert words == "on rank 1: rank 0 missing, rank 1 too many in all 131 elements"
     assert (given[1] != given[0]).any()
+
+
+def test_one_rank_that_flushes_its_subnormal_numbers():
+    words = said(SUM, lambda rank, right, given: right - given[2], "tiny", again=in_full)
+    assert words == (
+        "on all ranks: rank 2 missing in all 131 elements: only subnormal numbers of its, taken "
+        "for zeros"
+    )
+
+
+# ---- blocks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stride", "how"), [(12, "padded"), (8, "one on the other")])
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_blocks_that_stand_further_apart_or_nearer(dtype, stride, how):
+    """Of 9 elements; what lies between was never written."""
+
+    def change(rank, right, given):
+        put = np.resize(poison(right.dtype).view(right.dtype), SIZE * 9)
+        for block, x in enumerate(given):
+            place = slice(block * stride, min(block * stride + 9, put.size))
+            put[place] = x[: place.stop - place.start]
+        return put
+
+    words = said(Call("gather", 9, dtype, None), change, "bits")
+    assert words.endswith(f"block r stands at element {stride} r, not at 9 r: blocks are {how}")

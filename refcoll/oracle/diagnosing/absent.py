@@ -25,6 +25,8 @@ def absent(e: Evidence, rank: int) -> str | None:
     for said, rows in _others(e.parts(rank), str(e.call.op)):
         if e.equal(rank, merged(str(e.call.op), rows), everywhere=True):
             goes = "" if kind(rows.dtype) == "b" else "; asked again, it was there"
+            if e.probe == "tiny":
+                goes = ": only subnormal numbers of its, taken for zeros"
             return f"{said} in {e.where(e.wrong[rank])}{goes}"
     return None
 

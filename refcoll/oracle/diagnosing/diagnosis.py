@@ -30,6 +30,7 @@ from refcoll.oracle.diagnosing.retyped import retyped
 from refcoll.oracle.diagnosing.rounding import ROUNDINGS
 from refcoll.oracle.diagnosing.sparse import small_left_out
 from refcoll.oracle.diagnosing.specials import infinities, nan_rules, starting_value, zeros_left_out
+from refcoll.oracle.diagnosing.strides import other_stride
 from refcoll.oracle.diagnosing.views import VIEWS
 from refcoll.oracle.guarded import poisoned
 from refcoll.words import ranked
@@ -43,7 +44,9 @@ MERGED: Sequence[Hypothesis] = (
     starting_value, *VIEWS, *LEFTOVERS, *MOVEMENTS, flipped_bit, *LOSSES, *INTEGERS, *MEANINGS,
     *FORMS,
 )  # fmt: skip
-MOVED: Sequence[Hypothesis] = (*VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, elsewhere)
+MOVED: Sequence[Hypothesis] = (
+    *VIEWS, *LEFTOVERS, *MOVEMENTS, *FORMS, other_stride, elsewhere,
+)  # fmt: skip
 AT_LAST: Sequence[Hypothesis] = (
     absent, one_part, stale_inputs, *OFFSETS, low_bits_right, small_left_out, *ROUNDINGS, elsewhere,
 )  # fmt: skip
