@@ -146,6 +146,24 @@ def test_bytes_that_are_poison_by_chance_are_not_told_apart():
     assert "not written" not in words
 
 
+def test_an_accumulator_that_is_not_cleared():
+    """The tail is added to what the call before gave, made here from its inputs."""
+    earlier = sum(inputs("coded", SUM, SIZE, 1))
+    right = sum(inputs("coded", SUM, SIZE, 0))
+    tail = np.arange(131) >= 100
+
+    def change(rank, right, given):
+        return right + earlier * tail
+
+    words = said(SUM, change, before=lambda given: [earlier] * SIZE, again=in_full)
+    assert words == (
+        "on all ranks: elements 100-130: what an earlier call gave, and this one's added to it: an "
+        "accumulator that is not cleared"
+    )
+    other = said(SUM, change, before=lambda given: [right] * SIZE, again=in_full)
+    assert "not cleared" not in other
+
+
 # ---- means, parts, cut sums --------------------------------------------------------------------
 
 

@@ -87,6 +87,20 @@ def stale(e: Evidence, rank: int) -> str | None:
 _TH = {2: "nd", 3: "rd"}
 
 
+def not_cleared(e: Evidence, rank: int) -> str | None:
+    """The result of a call before, and this one's added to it."""
+    if e.call.op != "sum" or e.probe not in ("coded", "extremes") or e.few(rank):
+        return None
+    for results in filter(None, (e.before, *e.older)):
+        old = results[rank]
+        if old is not None and e.equal(rank, e.wanted(rank) + old):
+            return (
+                f"{e.where(e.wrong[rank])}: what an earlier call gave, and this one's added to it: "
+                "an accumulator that is not cleared"
+            )
+    return None
+
+
 def stale_inputs(e: Evidence, rank: int) -> str | None:
     """Some ranks' inputs of the call before, merged with others' of this one."""
     if e.earlier is None or e.call.op in (None, "avg") or e.probe not in ("coded", "extremes"):
@@ -139,5 +153,5 @@ def nccl_place(e: Evidence, rank: int) -> str | None:
 
 
 LEFTOVERS: Sequence[Callable[[Evidence, int], str | None]] = (
-    only_own, unwritten, zeros, stale, nccl_place, onto_poison, surely_stale_inputs,
+    only_own, unwritten, zeros, stale, not_cleared, nccl_place, onto_poison, surely_stale_inputs,
 )  # fmt: skip
