@@ -9,7 +9,7 @@ guarded.py          in which buffers            buffers.py
 judging.py          the verdict on a call       trial.py, run.py, agreement.py, verdicts.py
 courts.py           on threads                  processes.py  in jobs, with bell.py
 making.py           made by all ranks           watchdog.py   what does not return: hanging.py
-endings.py          how a call ended
+endings.py          how a call ended            apart.py      in a process that may crash
 diagnosing/         what went wrong             reporting/    told, with xfails.py declared
 revealing/          the order of a sum          monitoring.py bytes, by Open MPI
 mutants/            faults to be found          vectors/      for other languages

@@ -75,6 +75,17 @@ def test_what_is_not_of_another_dtype():
             assert "taken for" not in said(call, change, again=in_full)
 
 
+@pytest.mark.parametrize(("dtype", "taken"), [("uint64", "float64"), ("float32", "int32")])
+def test_products_that_are_0_are_not_of_another_dtype(dtype, taken):
+    """Though they would be 0 there: of floats below the normal range, of integers modulo 2^32."""
+    call = Call("all_reduce", 131, dtype, "prod")
+    with np.errstate(all="ignore"):
+        other = np.prod([x.view(taken) for x in inputs("coded", call, SIZE, 0)], axis=0)
+    assert (other.astype(taken) == 0).all()
+    words = said(call, lambda rank, right, given: right * 0)
+    assert words == "on all ranks: zeros in all 131 elements"
+
+
 # ---- saturated ---------------------------------------------------------------------------------
 
 

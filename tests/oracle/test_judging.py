@@ -1,5 +1,7 @@
 """Each verdict can fail, and each way of not doing a call is told from the others."""
 
+import time
+
 import pytest
 
 from refcoll import spawn
@@ -184,3 +186,21 @@ def test_a_result_that_is_right_but_has_other_bits_on_a_rank_is_told_with_an_exa
     said = one.findings[0].diagnosis
     assert "the ranks have not the same bits: they differ in" in said
     assert "element 0 is, on rank 0: 1012.03" in said
+
+
+def test_a_judgement_is_told_before_any_rank_is_in_the_next_call():
+    """That may crash, and take with it what was not told."""
+    begun, told = set(), []
+
+    class Noting(Sound):
+        def all_reduce(self, x, out, op):
+            begun.add(x.size)
+            super().all_reduce(x, out, op)
+
+    def on_judgement(judgement):
+        time.sleep(0.3)  # in which ranks would go on, if they could
+        told.append((judgement.call.count, max(begun)))
+
+    listed = [Call("all_reduce", count, "int32", "max") for count in (5, 6, 7)]
+    in_process(Noting, 3, listed, on_judgement=on_judgement)
+    assert told == [(5, 5), (6, 6), (7, 7)]
