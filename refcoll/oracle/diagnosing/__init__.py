@@ -7,4 +7,6 @@ losses.py         digits that are lost       rounding.py       too little precis
 offsets.py        a little too much          contributors.py   who is missing, who is twice
 passing.py        what inputs have become    specials.py       zeros, NaN, infinities
 views.py          strides and addresses      places.py         which elements, which chunk
+retyped.py        one dtype for another      strides.py        blocks at other places
+halves.py         one part of complex ones   absent.py         who comes and goes
 """
