@@ -13,7 +13,7 @@ import numpy as np
 from refcoll.agreement import Agreement, Said
 from refcoll.arguments import checked
 from refcoll.buffers import made_result
-from refcoll.errors import ArgumentError, RefcollError, flag, seconds
+from refcoll.errors import ArgumentError, RefcollError, flag, ours, seconds
 from refcoll.oneoff import OneOff
 from refcoll.operators import Array
 from refcoll.requests import Call, Request, taken
@@ -33,7 +33,7 @@ _FLAGS = (bool, np.bool)
 
 @dataclass(frozen=True)
 class Considered:
-    """A request, and what comes of it."""
+    """A request, and what comes of considering it."""
 
     collective: str
     found: Callable[[], tuple[Call, Said]]
@@ -97,13 +97,13 @@ class Calls(Turns):
         before lies on his stream, among what the call follows; later it might be what the call
         is to overlap with.
         """
+        if self._ordered is None:
+            return Considered(request.collective, lambda: self._considered(request, once))
 
         def found() -> tuple[Call, Said]:
             call, said = self._considered(request, once)
             return (call if call.out is not None else self._with_room(call)), said
 
-        if self._ordered is None:
-            return Considered(request.collective, lambda: self._considered(request, once))
         return Considered(request.collective, now(found))
 
     def _considered(self, request: Request, once: bool) -> tuple[Call, Said]:
@@ -139,18 +139,14 @@ class Calls(Turns):
     ) -> tuple[Call, Said]:  # fmt: skip
         """The call, once it is right and the same on all ranks; else raise on all of them."""
         found, error = None, None
-        limit, compare = self.timeout, True
+        limit, compare = self.timeout, True  # unless they can be read
         try:
             compare = flag(check, "check")
             flag(async_op, "async_op")
             limit = self._limit(timeout)
             found = considered.found()
-        except RefcollError as wrong:
-            error = wrong
-        except Exception as wrong:  # of the argument's own making: its __iter__, its __repr__
-            name = considered.collective
-            error = ArgumentError(f"an argument of {name} cannot be used: {wrong!r}")
-            error.__cause__ = wrong
+        except Exception as wrong:
+            error = ours(wrong, f"an argument of {considered.collective}")
         if compare:
             self.agreement.require(found[1] if found else {}, error, limit, sequence)
         elif error is not None:

@@ -69,6 +69,16 @@ class PoisonedError(RefcollError):
     """The communicator has failed before, or was closed; make a new one."""
 
 
+def ours(error: Exception, what: str) -> RefcollError:
+    """The error, or, of an argument's own making (its ``__iter__``, its ``__repr__``), an
+    ArgumentError that ``what`` cannot be used."""
+    if isinstance(error, RefcollError):
+        return error
+    made = ArgumentError(f"{what} cannot be used: {error!r}")
+    made.__cause__ = error
+    return made
+
+
 def integer(value: object, name: str) -> int:
     """``value`` as an int.  Raises ArgumentError, naming the argument, where it is none.
 

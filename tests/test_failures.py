@@ -7,6 +7,7 @@ others get stuck behind rank 3, one step later each.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -72,7 +73,7 @@ def test_the_step_that_is_stuck_is_told(rank, step):
     assert isinstance(told[rank], DeadlineError)
     said = str(told[rank])
     assert f"step {step} of 6: rank {rank} " in said
-    assert f"rank {rank} waited 0.4 s for 32 bytes from rank {(rank - 1) % SIZE}" in said
+    assert re.search(rf"rank {rank} waited .* s for 32 bytes from rank {(rank - 1) % SIZE}", said)
     assert "0 of 32 bytes had come" in said
     if rank == 0:
         assert "rank 3 itself waits for 32 bytes from rank 2, in step 1 of 6; rank 2 gives" in said

@@ -14,6 +14,7 @@ same bits whether sharded or not, padded or not, in whatever buckets, on any num
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from math import inf, isfinite
 from numbers import Real
 
@@ -22,6 +23,7 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.reductions import working
 from refcoll.dataparallel.squares import Squares, format_of
+from refcoll.dataparallel.tensors import require_floats
 from refcoll.errors import ArgumentError, RefcollError, flag
 from refcoll.operators import Array
 
@@ -30,7 +32,7 @@ _EPSILON = 1e-6
 
 
 class NotFiniteError(RefcollError, ArithmeticError):
-    """The norm of the gradients is NaN or infinite; on all ranks alike."""
+    """The norm of the gradients is NaN or infinite."""
 
     poisons = False
 
@@ -42,7 +44,8 @@ def clip_grad_norm_(
 
     float("inf") clips nothing, to only learn the norm.  By a norm that is not finite gradients
     become NaN or 0, as in torch; with error_if_nonfinite it raises NotFiniteError instead.
-    Raises ArgumentError for a wrong ``max_norm``.
+    Raises ArgumentError, before anything is scaled, for a wrong ``max_norm``, or for gradients
+    that are not float arrays which can be written.
     """
     wanted = checked_norm(max_norm)
     refuse = flag(error_if_nonfinite, "error_if_nonfinite")
@@ -51,19 +54,26 @@ def clip_grad_norm_(
             f"gradients={gradients!r:.80} must be a dict of arrays by name, such as wait() gives; "
             "of shards: replica.clip_grad_norm_(max_norm)"
         )
+    for name, each in gradients.items():
+        require_floats(each, f"gradients[{name!r}]")
     norm = squares_of(gradients.values()).root()
-    scale(gradients.values(), norm, wanted, refuse)
+    if refuse:
+        require_finite(norm)
+    scale(gradients.values(), norm, wanted)
     return norm
 
 
 def checked_norm(value: object) -> float:
     """``max_norm`` as a float.  Raises ArgumentError unless it is a number that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
-        raise ArgumentError(
-            f"max_norm={value!r:.80} must be a number, not negative, such as 1.0; float('inf') "
-            "clips nothing"
-        )
-    return float(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # of an integer beyond all floats
+            number = float(value)
+            if number >= 0:
+                return number
+    raise ArgumentError(
+        f"max_norm={value!r:.80} must be a number, not negative, such as 1.0; float('inf') "
+        "clips nothing"
+    )
 
 
 def squares_of(arrays: Iterable[Array]) -> Squares:
@@ -83,13 +93,21 @@ def norm_over_ranks(comm: Communicator, squares: Squares) -> float:
     return squares.root()
 
 
-def scale(gradients: Iterable[Array], norm: float, max_norm: float, refuse: bool) -> None:
-    """By what makes ``norm`` at most ``max_norm``; ``refuse``: raise where that is not finite."""
-    if refuse and not isfinite(norm):
-        raise NotFiniteError(
-            f"the norm of the gradients is {norm}, so they cannot be clipped: leave this step "
-            "out, or pass error_if_nonfinite=False"
-        )
+def require_finite(norm: float, everywhere: bool = False) -> None:
+    """Raise NotFiniteError for a norm that is NaN or infinite; ``everywhere``: as all ranks do."""
+    if isfinite(norm):
+        return
+    error = NotFiniteError(
+        f"the norm of the gradients is {norm}, so they cannot be clipped: leave this step "
+        "out, or pass error_if_nonfinite=False"
+    )
+    if everywhere:
+        error.poisons = False  # so none is told by another, before it has got as far by itself
+    raise error
+
+
+def scale(gradients: Iterable[Array], norm: float, max_norm: float) -> None:
+    """By what makes ``norm`` at most ``max_norm``."""
     with np.errstate(all="ignore"):
         factor = max_norm / (norm + _EPSILON)
         if factor >= 1 or max_norm == inf:  # of a norm that is not finite torch makes inf / inf

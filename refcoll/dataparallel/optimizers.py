@@ -117,7 +117,7 @@ class Sgd(Optimizer):
                 state["momentum"] *= self.momentum
                 state["momentum"] += gradient
             else:
-                state["momentum"] = np.array(gradient)
+                state["momentum"] = np.array(gradient, parameter.dtype)
             gradient = state["momentum"]
         parameter -= self.lr * gradient
 
@@ -176,7 +176,7 @@ def require_optimizer(given: object) -> None:
 def _require_rates(optimizer: Any, names: tuple[str, ...]) -> None:
     for name in names:
         value = getattr(optimizer, name)
-        known = isinstance(value, int | float) and not isinstance(value, bool)
+        known = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
         if not known or not isfinite(value) or value < 0:
             raise ArgumentError(
                 f"{name}={value!r:.80} must be a number, not negative, such as 0.01"

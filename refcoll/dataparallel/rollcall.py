@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from refcoll.communicator import Communicator
-from refcoll.errors import DisagreementError, RefcollError
+from refcoll.errors import DisagreementError, RefcollError, ours
 from refcoll.inorder import Handle
 from refcoll.words import ranked
 
@@ -109,8 +109,8 @@ def agreed_on(comm: Communicator, what: str, make: Callable[[], tuple[dict[str, 
         try:
             record, found = make()
             made.append(found)
-        except RefcollError as wrong:
-            error = wrong
+        except Exception as wrong:
+            error = ours(wrong, f"an argument of {what}")
         comm.agreement.require({"collective": what, **record}, error, comm.timeout)
         return made[0]
 

@@ -14,7 +14,7 @@ from refcoll.dataparallel.buckets import bucket_rule
 from refcoll.dataparallel.reductions import Reduction
 from refcoll.dataparallel.rules import BucketRule
 from refcoll.dataparallel.tensors import Bucket, Tensor
-from refcoll.errors import ArgumentError, RefcollError
+from refcoll.errors import ArgumentError, RefcollError, ours
 from refcoll.registry import program
 
 MOST = 1e9
@@ -156,11 +156,8 @@ def agreed(comm: Communicator, make: Callable[[], Setup]) -> Setup:
     try:
         made.append(make())
         said = [made[0].record(), made[0].layout()]
-    except RefcollError as wrong:
-        error = wrong
-    except Exception as wrong:  # of a rule or a reduction of the caller's own
-        error = ArgumentError(f"an option cannot be used: {wrong!r}")
-        error.__cause__ = wrong
+    except Exception as wrong:  # also of a rule or a reduction of the caller's own
+        error = ours(wrong, "an option")
     for record in said:
         comm.agreement.require(record, error, comm.timeout)
     return made[0]

@@ -23,7 +23,13 @@ from typing import Any, NoReturn
 
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.averaging import Averaging
-from refcoll.dataparallel.clipping import checked_norm, norm_over_ranks, scale, squares_of
+from refcoll.dataparallel.clipping import (
+    checked_norm,
+    norm_over_ranks,
+    require_finite,
+    scale,
+    squares_of,
+)
 from refcoll.dataparallel.optimizers import Optimizer, require_optimizer
 from refcoll.dataparallel.reductions import AllReduce
 from refcoll.dataparallel.replica import Replica
@@ -144,7 +150,9 @@ class Sharded(Replica):
 
         wanted, refuse = agreed_on(self.comm, "clip_grad_norm_", checked)
         norm = norm_over_ranks(self.comm, squares_of(shards))  # padding is zeros, and adds nothing
-        scale(shards, norm, wanted, refuse)
+        if refuse:
+            require_finite(norm, everywhere=True)
+        scale(shards, norm, wanted)
         return norm
 
     def state_dict(self, root: int | None = None) -> StateDict:

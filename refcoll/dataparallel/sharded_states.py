@@ -10,6 +10,7 @@ import numpy as np
 from refcoll.communicator import Communicator
 from refcoll.dataparallel.optimizers import Optimizer
 from refcoll.dataparallel.rollcall import agreed_on
+from refcoll.dataparallel.setup import stable
 from refcoll.dataparallel.sharding import Shards
 from refcoll.dataparallel.states import State, StateDict, copied, fingerprint, loaded, whole
 from refcoll.dataparallel.tensors import Bucket, Tensor
@@ -40,14 +41,15 @@ class ShardedStates:
     def saved(self, root: int | None, require: Callable[[], None]) -> StateDict:
         """All of them, on all ranks or on ``root``, {} elsewhere.  Collective.
 
-        Raises ArgumentError, on all ranks, for a wrong ``root``, or what ``require`` raises.
+        Raises, on all ranks, ArgumentError for a wrong ``root``, or what ``require`` raises,
+        DisagreementError where options or states are of other kinds on some.
         """
 
         def checked() -> tuple[Record, int | None]:
             require()
             to = _checked_root(root, self._comm.size)
             said = {f"states of bucket {b.index}": _said(self._of(b)) for b in self._buckets}
-            return {"root": to, **said}, to
+            return {"root": to, "optimizer": stable(self._optimizer), **said}, to
 
         to = agreed_on(self._comm, "state_dict", checked)
         found = self._comm.submit(lambda: self._gathered(to)).wait()

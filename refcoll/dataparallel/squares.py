@@ -67,7 +67,8 @@ class Squares:
         """Add the square of every element."""
         flat = values.reshape(-1)
         for start in range(0, flat.size, _BLOCK):
-            block = flat[start : start + _BLOCK].astype(np.float64)
+            with np.errstate(all="ignore"):  # signalling NaNs; what only a wider float holds
+                block = flat[start : start + _BLOCK].astype(np.float64)
             finite = np.isfinite(block)
             if not finite.all():
                 self.nans += int(np.isnan(block).sum())

@@ -125,7 +125,10 @@ def _state(given: Mapping[str, Any], tensor: Tensor, optimizer: Optimizer) -> St
 def _value(entry: str, value: Any, tensor: Tensor) -> Any:
     where = f"state_dict: {entry!r} of {tensor.name!r}"
     if entry == "step":
-        return integer(value, where)
+        number = integer(value, where)
+        if number < 1:
+            raise ArgumentError(f"{where}={number} must be at least 1: how often it was updated")
+        return number
     shape, dtype = tensor.shape, working(tensor.dtype)
     got = f"a {type(value).__name__}"
     if isinstance(value, np.ndarray):

@@ -88,19 +88,22 @@ def described(parameters: Mapping[str, Array]) -> tuple[Tensor, ...]:
     for name, array in parameters.items():
         if not isinstance(name, str):
             raise ArgumentError(f"parameters: the name {name!r:.80} must be a string")
-        if not isinstance(array, np.ndarray):
-            raise ArgumentError(
-                f"parameters[{name!r}]={array!r:.80} must be a numpy array; of a torch tensor "
-                "pass tensor.detach().numpy(), or see refcoll.dataparallel.torch_model"
-            )
-        if not array.flags.writeable:
-            raise ArgumentError(f"parameters[{name!r}] is read-only; it is updated in place")
-        if kind(array.dtype) != "f":
-            raise ArgumentError(
-                f"parameters[{name!r}] has dtype={array.dtype}; gradients are of float dtypes"
-            )
+        require_floats(array, f"parameters[{name!r}]")
     _require_apart(parameters)
     return tuple(Tensor(name, x.shape, x.dtype) for name, x in parameters.items())
+
+
+def require_floats(array: object, where: str) -> None:
+    """Raise ArgumentError unless it is a numpy array, of a float dtype, that can be changed."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(
+            f"{where}={array!r:.80} must be a numpy array; of a torch tensor pass "
+            "tensor.detach().numpy(), or see refcoll.dataparallel.torch_model"
+        )
+    if not array.flags.writeable:
+        raise ArgumentError(f"{where} is read-only; it is updated in place")
+    if kind(array.dtype) != "f":
+        raise ArgumentError(f"{where} has dtype={array.dtype}; gradients are of float dtypes")
 
 
 def _require_apart(parameters: Mapping[str, Array]) -> None:

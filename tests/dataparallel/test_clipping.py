@@ -1,5 +1,6 @@
 """Clipping by the global norm: exact, the same bits however gradients are cut, on all ranks."""
 
+import warnings
 from fractions import Fraction
 from math import inf, isnan, nan, nextafter
 
@@ -227,6 +228,20 @@ def test_what_is_not_finite_on_one_rank_is_so_on_all_and_the_step_can_be_left_ou
     assert refcoll.spawn(3, run, timeout=TIMEOUT) == [(said, [-1.0] * 6)] * 3
 
 
+def test_an_error_for_what_is_not_finite_is_every_rank_s_own():
+    """None hears of it from another, which was done sooner: of five ranks the last gets the norm
+    from the first, a message after the others."""
+
+    def use(replica, _):
+        for shard in replica.wait_for_shards():
+            shard *= nan
+        replica.clip_grad_norm_(1.0, error_if_nonfinite=True)
+
+    for _ in range(3):
+        for kind, said in heard(use, size=5):
+            assert (kind, said[:32]) == (NotFiniteError, "the norm of the gradients is nan")
+
+
 def test_ranks_that_have_run_out_of_batches_clip_with_the_others():
     """Rank 1 alone has a second batch, of mean (3, 4): the norm is 5 on all."""
 
@@ -245,8 +260,8 @@ def test_ranks_that_have_run_out_of_batches_clip_with_the_others():
     assert refcoll.spawn(3, run, timeout=TIMEOUT) == [([5.0, 5.0], [-6.0, -8.0])] * 3
 
 
-def heard(use):
-    """What each of three ranks hears of ``use(replica, rank)``, after a backward."""
+def heard(use, size=3):
+    """What each of the ranks hears of ``use(replica, rank)``, after a backward."""
 
     def listen(comm):
         try:
@@ -258,12 +273,12 @@ def heard(use):
             return type(error), str(error)
         return None
 
-    return refcoll.spawn(3, listen, timeout=TIMEOUT)
+    return refcoll.spawn(size, listen, timeout=TIMEOUT)
 
 
 WRONG = [
     ({"max_norm": value}, f"max_norm={value!r} must be a number, not negative")
-    for value in (-1.0, nan, "1", None, True)
+    for value in (-1.0, nan, "1", None, True, -(10**70))
 ] + [({"max_norm": 1.0, "error_if_nonfinite": 1}, "error_if_nonfinite=1 must be True or False")]
 
 
@@ -289,6 +304,41 @@ def test_ranks_that_clip_to_different_norms_hear_of_it():
 def test_gradients_that_are_no_dict():
     with pytest.raises(ArgumentError, match=r"of shards: replica.clip_grad_norm_\(max_norm\)"):
         clip_grad_norm_([np.zeros(1)], 1.0)
+
+
+def test_a_greatest_norm_beyond_all_floats_is_refused_on_every_rank():
+    for kind, said in heard(lambda replica, _: replica.clip_grad_norm_(10**400)):
+        assert (kind, said[:13]) == (ArgumentError, "max_norm=1000")
+
+
+def read_only():
+    array = np.ones(2)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (np.array([6, 8], np.int32), "has dtype=int32; gradients are of float dtypes"),
+        (np.array([3 + 4j]), "has dtype=complex128"), ([3.0, 4.0], "must be a numpy array"),
+        (read_only(), "is read-only"),
+    ],
+)  # fmt: skip
+def test_gradients_that_cannot_be_scaled_are_refused_before_others_are(wrong, said):
+    """Integers of more digits than a float32 would have another norm, and come out as zeros."""
+    right = np.array([3.0])
+    with pytest.raises(ArgumentError, match=rf"gradients\['wrong'\].* ?{said}"):
+        clip_grad_norm_({"right": right, "wrong": wrong}, 1.0)
+    assert right.tolist() == [3.0]
+
+
+def test_signalling_nans_are_nans_without_a_warning():
+    """Of quiet bit 0: to widen one is an invalid operation.  (IEEE 754)"""
+    gradients = {"p": np.array([0x7F800001], np.uint32).view(np.float32)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isnan(clip_grad_norm_(gradients, 1.0))
 
 
 def test_a_step_is_made_once():

@@ -194,6 +194,17 @@ def test_what_was_saved_is_a_copy():
     assert found["state"]["p"]["momentum"].tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("gradient", [np.ones(2), np.ones(2, np.float16)], ids=lambda g: g.dtype)
+def test_states_are_of_the_parameter_s_dtype_whatever_the_gradient_s(gradient):
+    for optimizer in (Sgd(np.float32(0.5), momentum=0.5), Adam(np.float32(0.5))):
+        values = {"p": np.zeros(2, np.float32)}
+        optimizer.step(values, {"p": gradient})
+        found = optimizer.state_dict(values)
+        optimizer.load_state_dict(found, values)
+        arrays = [each for each in optimizer.states["p"].values() if isinstance(each, np.ndarray)]
+        assert {each.dtype for each in arrays} == {np.dtype(np.float32)}
+
+
 def test_an_optimizer_of_two_replicas_keeps_their_states_apart():
     def run(comm):
         optimizer, values = Sgd(1.0, momentum=0.5), [{"p": np.zeros(3)}, {"p": np.zeros(3)}]
@@ -239,6 +250,13 @@ def changed(place, value=None):
     return found
 
 
+class Unaskable(dict):
+    """Fails with an error of its own."""
+
+    def __iter__(self):
+        raise ZeroDivisionError("asked")
+
+
 WRONG = {
     "no dict": ([], r"state_dict=\[\] must be a dict of \"optimizer\" and \"state\""),
     "of another rank": ({}, "state_dict={} must be a dict"),
@@ -275,6 +293,11 @@ WRONG = {
         changed(["state", "a", "step"], value=1.5),
         "'step' of 'a'=1.5 is not an integer",
     ),
+    "never updated": (
+        changed(["state", "a", "step"], value=0),
+        "'step' of 'a'=0 must be at least 1",
+    ),
+    "not to be asked": (Unaskable(right()), r"cannot be used: ZeroDivisionError\('asked'\)"),
     "of other steps": (
         changed(["state", "a", "step"], value=5),
         'parameters of bucket 0 were not updated equally often: .*pass buckets="single"',
@@ -314,7 +337,9 @@ def test_a_wrong_one_is_an_error_on_every_rank_and_nothing_changes(name):
     assert all(kept and re.search(said, words) for _, words, kept in found)
 
 
-@pytest.mark.parametrize("name", [name for name in WRONG if name != "of other steps"])
+@pytest.mark.parametrize(
+    "name", [n for n in WRONG if n not in ("of other steps", "not to be asked")]
+)
 def test_unsharded_optimizers_refuse_the_same(name):
     wrong, said = WRONG[name]
     optimizer = Adam(0.5)
@@ -340,6 +365,18 @@ def test_ranks_that_load_different_ones_hear_of_it():
     for kind, said, kept in loading(lambda rank: later if rank else right()):
         assert (kind, kept) == (DisagreementError, True)
         assert "collective=load_state_dict, state_dict=" in said
+
+
+def test_ranks_that_save_different_options_hear_of_it():
+    def run(comm):
+        replica = Zero2(comm, model(), Adam(0.5))
+        replica.optimizer.lr *= 1 + comm.rank
+        with pytest.raises(DisagreementError) as error:
+            replica.state_dict()
+        return str(error.value)
+
+    for said in spawned(2, run):
+        assert "rank 1: collective=state_dict, optimizer=Adam(lr=1.0, " in said
 
 
 @pytest.mark.parametrize("use", ["state_dict", "load_state_dict"])
