@@ -10,6 +10,7 @@ two or three deviations; Musuvathi and Qadeer, PLDI 2007), and random ways beyon
 from __future__ import annotations
 
 import random
+import threading
 
 import numpy as np
 import pytest
@@ -221,3 +222,25 @@ def test_what_is_held_must_be_kept(monkeypatch):
 def test_a_message_that_is_forgotten_is_a_deadlock(monkeypatch):
     monkeypatch.setattr(Outlet, "push", lambda self: self.held.clear())
     found()
+
+
+def test_what_two_threads_give_back_at_once_is_given_back_once():
+    """One abandons the exchange while the other is about to go on to its next receive."""
+
+    class Overtaken:
+        """A lock that another thread gets first."""
+
+        def __enter__(self):
+            inlet.lock = threading.Lock()
+            take.give_back()
+
+        def __exit__(self, *_):
+            pass
+
+    inlet = Inlet(Memory(Machine(lambda n: 0, False), RECEIVER, "lane"), 0, PLACE, places=PLACES)
+    take = Take(inlet, PLACE, CHANNELS[0], None, np.uint8, lambda *_: None, 0)
+    inlet.received, inlet.lent, take._number = 2, [1], 1
+    inlet.lock = Overtaken()
+    take.give_back()
+    assert inlet.lent == []
+    assert inlet.taken == 2

@@ -31,6 +31,10 @@ GRACE = 1.0
 """Seconds in which the other ranks, which mostly fail too, may print what they have to say."""
 
 
+_kept: list[object] = []
+"""To the end of the process."""
+
+
 class _State:
     watching = False
     process = 0
@@ -60,9 +64,6 @@ def watch() -> None:
         _end()  # now: what else runs at exit may wait for other ranks
 
     sys.excepthook = hook
-
-
-_kept: list[object] = []
 
 
 def _tell(error: BaseException) -> None:
@@ -102,8 +103,8 @@ def fail(reason: str = "") -> None:
 
 
 def keep(exchange: object) -> None:
-    """The same; and what is still under way of ``exchange``, which has failed, meets no memory
-    that is freed or used again: it is kept to that end, in which others may still read it."""
+    """The same, because of an exchange that has failed: what of it is still under way, and what
+    others still read, must not lie in memory that is freed or used again."""
     fail()
     _kept.append(exchange)
 

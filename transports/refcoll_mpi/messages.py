@@ -52,13 +52,14 @@ class Irecv:
         self._spec = [landing, message.nbytes, MPI.BYTE]
         self.data: Lent = landing.view(message.dtype) if message.view is None else landing
         """What it brings."""
-        self._request = MPI.REQUEST_NULL
+        self._request, self._cancelled = MPI.REQUEST_NULL, False
         self._status = MPI.Status()
         self.received = 0
         """Bytes, as MPI counts them."""
 
     def start(self) -> None:
         """Post it.  Raises TransportError."""
+        self._cancelled = False
         try:
             self._request = self._comm.Irecv(self._spec, self.source, self._tag)
         except MPI.Exception as error:
@@ -68,9 +69,9 @@ class Irecv:
         """Whether it has come.  Raises TransportError where it is of another size."""
         request, status = self._request, self._status
         if request == MPI.REQUEST_NULL:
-            return True
+            return not self._cancelled
         try:
-            if not request.Test(status):
+            if not request.Test(status) or self._cancelled:
                 return False
         except MPI.Exception as error:
             if error.Get_error_class() != MPI.ERR_TRUNCATE:
@@ -82,8 +83,9 @@ class Irecv:
         return True
 
     def cancel(self) -> None:
-        """Let nothing more land."""
+        """Let nothing more land.  Who waits for it, in another thread, will learn why."""
         if self._request != MPI.REQUEST_NULL:
+            self._cancelled = True
             self._request.Cancel()
 
     def _wrong_size(self, sent: str) -> TransportError:

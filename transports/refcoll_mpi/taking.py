@@ -79,9 +79,10 @@ class Take:
         if self._number:
             inlet = self.inlet
             with inlet.lock:
-                inlet.lent.remove(self._number)
-                inlet.settle()
-            self._number = 0
+                number, self._number = self._number, 0
+                if number:  # or another thread has, which abandons it
+                    inlet.lent.remove(number)
+                    inlet.settle()
 
     def awaited(self) -> str:
         """What it waits for, in words."""

@@ -116,9 +116,11 @@ class MPITransport(Transport):
         """Tell all ranks, and note that this job cannot end in peace: see ``ending``."""
         ending.fail(reason)
         last = None if self.running is None else self.running()
-        if last is not None:
-            last.abandon()  # it may be the caller that failed, with data lent to it
-        self.company.fail(reason, culprit)
+        try:
+            if last is not None:
+                last.abandon()  # it may be the caller that failed, with data lent to it
+        finally:
+            self.company.fail(reason, culprit)
 
     def forgive(self) -> None:
         """For tests that injure messages on purpose, and whose ranks have met again since: what

@@ -32,8 +32,17 @@ elif "connects" in sys.argv:
     assert not before or len(os.listdir("/proc/self/fd")) == before
     print("gone and done.", flush=True)
 else:
-    with comm:
-        handle = comm.all_reduce(x, async_op=True) if comm.rank == 0 else None
-        if comm.rank == 0:
-            raise ValueError("in the middle of something")
-        time.sleep(30)
+    comm, handle = refcoll.connect("mpi", timeout=60, shared_memory=False), None
+    try:
+        with comm:
+            if comm.rank == 0:
+                handle = comm.all_reduce(x, async_op=True)
+                time.sleep(0.2)  # it waits, in its thread
+                raise ValueError("in the middle of something")
+            time.sleep(30)
+    finally:
+        if handle is not None:
+            try:
+                handle.wait()
+            except refcoll.RefcollError as error:
+                print(f"the handle: {type(error).__name__}: {error}", flush=True)
