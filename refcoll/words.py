@@ -38,7 +38,11 @@ def counted(number: int, noun: str) -> str:
 
 def described(error: BaseException) -> str:
     """As in "ValueError: what it says"."""
-    return f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+    try:
+        said = str(error)
+    except Exception:  # others are to hear of it all the same
+        said = ""
+    return f"{type(error).__name__}{f': {said}' if said else ''}"
 
 
 def said_seconds(value: float, digits: int = 4) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 import refcoll
 from on_threads import errors
-from refcoll import Communicator, DeadlineError, PeerFailedError
+from refcoll import Communicator, DeadlineError, PeerFailedError, TransportError
 from refcoll.testing.faults import Fault, Faulty
 from refcoll.testing.soaking import Cut
 
@@ -60,14 +60,16 @@ def test_ranks_that_are_stuck_behind_others_say_so():
 @pytest.mark.parametrize(("rank", "step"), [(3, 1), (0, 2)])
 def test_the_step_that_is_stuck_is_told(rank, step):
     """Rank 3 lacks what rank 2 sends in step 1; rank 0 what rank 3 would pass on in step 2."""
-    told = {}
+    given_up = threading.Event()
 
     def body(comm):
         plan = comm.plan("all_reduce", np.ones(16), algorithm="ring")
         if comm.rank == ODD:
-            return time.sleep(1)
-        # All but one wait for longer, so that this one's is the first time to be up.
-        return plan.run(0.4 if comm.rank == rank else 30)
+            return given_up.wait(30)
+        try:  # all but one wait for longer, so that this one's is the first time to be up
+            return plan.run(0.4 if comm.rank == rank else 30)
+        finally:
+            given_up.set()
 
     told = errors(body)
     assert isinstance(told[rank], DeadlineError)
@@ -82,14 +84,18 @@ def test_the_step_that_is_stuck_is_told(rank, step):
 def test_a_rank_that_is_in_another_communicator_is_told_of():
     """In the handshake rank 0 waits for rank 3, which waits for rank 1 elsewhere."""
 
+    given_up = threading.Event()
+
     def body(comm):
         pair = comm.split(comm.rank % 2)
         if comm.rank == 1:
-            time.sleep(1)
-        elif comm.rank == 3:
-            pair.barrier(timeout=30)
-        else:
-            comm.all_reduce(np.ones(4), timeout=0.4 if comm.rank == 0 else 30)
+            return given_up.wait(30)
+        if comm.rank == 3:
+            return pair.barrier(timeout=30)
+        try:
+            return comm.all_reduce(np.ones(4), timeout=0.4 if comm.rank == 0 else 30)
+        finally:
+            given_up.set()
 
     heard = errors(body)[0]
     assert heard.culprit == 1  # which is rank 0 of that communicator
@@ -108,6 +114,26 @@ def test_a_call_that_one_rank_did_not_make_is_told_with_its_number():
     for each in heard:
         assert "the handshake before all_reduce (call 2)" in str(each)
         assert each.culprit == ODD
+
+
+class Unsayable(Exception):
+    def __str__(self):
+        raise ZeroDivisionError
+
+
+def test_of_an_error_that_cannot_be_said_the_others_hear_its_kind():
+    def body(comm):
+        try:
+            with comm:
+                if comm.rank == ODD:
+                    raise Unsayable
+                comm.barrier(timeout=30)
+        except (Unsayable, TransportError) as error:
+            return error
+
+    heard = errors(body)
+    assert type(heard.pop(ODD)) is Unsayable
+    assert all(f"rank {ODD} failed: Unsayable; meanwhile rank" in str(each) for each in heard)
 
 
 def test_what_one_rank_raises_is_told_to_those_that_wait_for_it():
