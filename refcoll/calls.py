@@ -139,7 +139,7 @@ class Calls(Turns):
     ) -> tuple[Call, Said]:  # fmt: skip
         """The call, once it is right and the same on all ranks; else raise on all of them."""
         found, error = None, None
-        limit, compare = self.timeout, True  # unless they can be read
+        limit, compare = self.timeout, True  # where the arguments themselves are wrong
         try:
             compare = flag(check, "check")
             flag(async_op, "async_op")

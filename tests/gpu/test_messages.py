@@ -98,6 +98,16 @@ def test_an_abort_gives_up_all_that_is_under_way_and_not_just_what_was_started_l
     assert told == [("a reason", 3)]
 
 
+def test_where_giving_up_fails_the_others_are_told_all_the_same():
+    told = []
+    end = CupyTransport.__new__(CupyTransport)
+    end.host = SimpleNamespace(abort=lambda *why: told.append(why))
+    end.under_way = {SimpleExchange(None)}
+    with pytest.raises(AttributeError):
+        end.abort("a reason", 3)
+    assert told == [("a reason", 3)]
+
+
 class SimpleExchange:
     def __init__(self, given_up):
         self._given_up = given_up

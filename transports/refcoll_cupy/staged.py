@@ -168,7 +168,7 @@ class Inlet:
 
     def abandon(self) -> None:
         """See Lane."""
-        for irecv, _, _ in self._awaited:
+        for irecv, _, _ in list(self._awaited):  # another thread may be at work with it
             irecv.cancel()
 
     def _land(self, piece: Piece, part: Part) -> None:

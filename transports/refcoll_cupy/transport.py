@@ -184,9 +184,11 @@ class CupyTransport(Transport):
             each.progress()
 
     def abort(self, reason: str, culprit: int | None = None) -> None:
-        for each in list(self.under_way):
-            each.abandon()
-        self.host.abort(reason, culprit)
+        try:
+            for each in list(self.under_way):
+                each.abandon()
+        finally:
+            self.host.abort(reason, culprit)
 
     def forgive(self) -> None:
         """See MPITransport."""
