@@ -167,6 +167,7 @@ def now(function: Callable[[], T]) -> Callable[[], T]:
 def _known_to_all(error: BaseException) -> bool:
     """Whether the other ranks raise too, of themselves: they have compared, or failed before.
 
-    To tell them once more might reach them before they have found out what it was.
+    To tell them once more might reach them before they have found out what it was.  Who raises
+    what all know sets ``poisons`` of that error.
     """
     return isinstance(error, DisagreementError | PoisonedError) or "poisons" in vars(error)
