@@ -30,16 +30,20 @@ def test_a_circle_is_told_as_one():
     assert any("wait for one another" in str(each) for each in late)
 
 
-def test_a_rank_that_gave_up_and_has_ended_is_still_of_the_circle():
-    """One of two that wait for each other is first; the other may look when it has ended."""
-    world = World(2)
-    first, second = (InProcess(world, rank) for rank in range(2))
-    exchange = first.prepare([], [Incoming(8, 1)], 9)
+def wait_for_rank_1_in_vain(world):
+    """Rank 0 does, and gives up."""
+    exchange = InProcess(world, 0).prepare([], [Incoming(8, 1)], 9)
     exchange.start()
     with pytest.raises(DeadlineError):
         exchange.wait(0, 0.01)
+
+
+def test_a_rank_that_gave_up_and_has_ended_is_still_of_the_circle():
+    """One of two that wait for each other is first; the other may look when it has ended."""
+    world = World(2)
+    wait_for_rank_1_in_vain(world)
     world.leave(0)
-    told = world.known(second.rank)[0]
+    told = world.known(1)[0]
     assert isinstance(told, Standing)
     assert told.awaits == (1,)
 
@@ -50,10 +54,7 @@ def test_a_rank_that_gave_up_in_another_part_is_still_of_the_circle(ended):
     the other part, where it waits for rank 0."""
     world = World(2)
     one, other = (world.subworld((0, 1), channel) for channel in range(2))
-    exchange = InProcess(one, 0).prepare([], [Incoming(8, 1)], 9)
-    exchange.start()
-    with pytest.raises(DeadlineError):
-        exchange.wait(0, 0.01)
+    wait_for_rank_1_in_vain(one)
     if ended:
         world.leave(0)
     told = other.known(1)[0]
@@ -66,10 +67,7 @@ def test_a_rank_that_gave_up_in_another_part_and_has_gone_on_is_not():
     """What it waits for next comes, so that it waits for nobody."""
     world = World(2)
     one, other = (world.subworld((0, 1), channel) for channel in range(2))
-    exchange = InProcess(one, 0).prepare([], [Incoming(8, 1)], 9)
-    exchange.start()
-    with pytest.raises(DeadlineError):
-        exchange.wait(0, 0.01)
+    wait_for_rank_1_in_vain(one)
     sends = InProcess(other, 1).prepare([Outgoing(np.zeros(8, np.uint8), 0)], [], 9)
     takes = InProcess(other, 0).prepare([], [Incoming(8, 1)], 9)
     sends.start()
