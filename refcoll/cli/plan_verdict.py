@@ -11,7 +11,7 @@ from refcoll.cli.units import said_bytes
 from refcoll.cli.validate_words import said_group
 from refcoll.planning.breakeven import Span
 from refcoll.planning.known_error import error_of_collective
-from refcoll.planning.machine import NETWORK, NODE, Machine, counted
+from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine, counted
 from refcoll.planning.predicting import Prediction
 from refcoll.planning.validation import Group
 from refcoll.planning.validation_collectives import size_class
@@ -77,16 +77,24 @@ def _floor(made: Planned) -> Iterator[str]:
     if made.collective not in ("all_reduce", "reduce_scatter", "all_gather") or machine.ranks == 1:
         return
     share = made.nbytes * BUS_FACTORS[made.collective](machine.ranks)
-    link, wide, over = machine.links[NODE], 1, "its link"
-    if machine.nodes > 1:
-        link, wide = machine.links[NETWORK], machine.rails if machine.striped else 1
-        over = f"{counted(wide, 'rail')} of every node, as one ring does"
+    link, wide, over = _bottleneck(machine)
     wire, rate = wide * link.bandwidth, wide * link.rate
     yield f"  {said_bytes(share)} is the least that ranks alone must send each; over {over}"
     yield (
         f"  that is {said_seconds(share / wire)} at {said_bytes(wire)}/s, the wire's rate, and "
         f"{said_seconds(share / rate)} at the {said_bytes(rate)}/s ({link.achieved:.0%}) achieved"
     )
+
+
+def _bottleneck(machine: Machine) -> tuple[Link, int, str]:
+    """The link that a ring must cross, how many it may use at once, and which they are."""
+    if machine.nodes == 1:
+        return machine.links[NODE], 1, "its link"
+    link, wide = machine.links[NETWORK], machine.rails if machine.striped else 1
+    over = f"{counted(wide, 'rail')} of every node, as one ring does"
+    if machine.on_switch < machine.nodes and machine.links[SPINE].rate < link.rate:
+        return machine.links[SPINE], wide, f"{over} between switches"
+    return link, wide, over
 
 
 def _fit(machine: Machine) -> Iterator[str]:

@@ -37,13 +37,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from json import dumps
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from refcoll.errors import ArgumentError
-from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine
+from refcoll.planning.machine import ADDING, NETWORK, NODE, SPINE, Link, Machine
 from refcoll.planning.tables import Table
 
 _CLASSES = {name.replace(" ", "_"): name for name in (NODE, NETWORK, SPINE)}
+_ADDING = tuple(key for key, name in _CLASSES.items() if name in ADDING)
 _PLAIN = {
     "name": str, "nodes": int, "ranks_per_node": int, "rails": int, "striped": bool,
     "nodes_per_switch": int, "overhead": float, "reduce_bandwidth": float,
@@ -90,7 +92,7 @@ def _require_known(prefix: str, content: Any, known: tuple[str, ...]) -> None:
 def _typed(key: str, value: Any, kind: type) -> Any:
     """The value, a number of TOML's as a float where that is wanted."""
     if kind is float and type(value) is int:
-        return float(value)
+        return float(value) if abs(value) <= float_info.max else value
     if type(value) is not kind:
         raise ArgumentError(f"{key}={value!r:.80} must be {_SAID[kind]}")
     return value
@@ -100,7 +102,7 @@ _SAID = {str: "text", int: "a whole number", bool: "true or false", float: "a nu
 
 
 def _links(prefix: str, content: Any) -> Iterator[tuple[str, Link]]:
-    _require_known(prefix, content, tuple(_CLASSES))
+    _require_known(prefix, content, _ADDING if prefix else tuple(_CLASSES))
     for key, figures in content.items():
         yield _CLASSES[key], _link(f"{prefix}{key}.", figures)
 
@@ -144,7 +146,10 @@ def _tables(content: Any) -> Iterator[Table]:
             for key, kind in _COLUMNS.items()
             if kind is not list
         }
-        yield Table(points=points, **named)
+        try:
+            yield Table(points=points, **named)
+        except ArgumentError as error:
+            raise ArgumentError(f"{prefix}{error}") from error
 
 
 def _sources(content: Any) -> dict[str, str]:

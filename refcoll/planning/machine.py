@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import isfinite
 from numbers import Real
+from sys import float_info
 from typing import Any
 
 from refcoll.errors import ArgumentError, flag, within
@@ -27,6 +27,10 @@ from refcoll.topology import LINKS, Topology, node_shape, topology
 
 NODE, NETWORK, SPINE = LINKS[:3]
 """The classes of links between ranks: within a node, between nodes, between switches."""
+ADDING = (NODE, NETWORK)
+"""The classes whose switches may add."""
+_SLOWEST = 1e-3
+"""Bytes per second: who gives less has mistaken the unit, and times would be no numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,9 @@ class Link:
         require("bandwidth", self.bandwidth, "bytes per second, above 0", lambda value: value > 0)
         require("achieved", self.achieved, "above 0 and at most 1", lambda value: 0 < value <= 1)
         require("gap", self.gap, "seconds, 0 or more", lambda value: value >= 0)
+        if self.rate < _SLOWEST:
+            said = f"bandwidth={self.bandwidth!r} times achieved={self.achieved!r}"
+            raise ArgumentError(f"{said} must be {_SLOWEST} bytes per second at least")
 
     @property
     def rate(self) -> float:
@@ -68,7 +75,7 @@ class Machine:
     striped: bool = True
     """Whether one message spreads over all rails of its node."""
     nodes_per_switch: int | None = None
-    """None: all nodes are on one switch."""
+    """None, or as many as there are nodes, or more: all nodes are on one switch."""
     overhead: float = 0.0
     """Seconds that every call takes, however little there is to do."""
     reduce_bandwidth: float | None = None
@@ -95,20 +102,28 @@ class Machine:
             if used not in self.links:
                 said = f"links={list(self.links)} lacks {used!r}, which ranks use"
                 raise ArgumentError(f"{said}; add its latency and bandwidth")
+        for name in self.in_network:
+            if name not in ADDING:
+                raise ArgumentError(f"in_network: {name!r} must be one of {', '.join(ADDING)}")
 
     def __hash__(self) -> int:  # of what differs most: dicts have none
         return hash((self.name, self.nodes, self.ranks_per_node, self.rails))
 
     def _require_whole_switches(self) -> None:
-        if self.nodes_per_switch and self.nodes % self.nodes_per_switch:
+        if self.nodes % self.on_switch:
             raise ArgumentError(
-                f"nodes_per_switch={self.nodes_per_switch} must divide nodes={self.nodes}"
+                f"nodes_per_switch={self.nodes_per_switch} must divide nodes={self.nodes}, "
+                "or hold them all"
             )
 
     def _classes(self) -> tuple[str, ...]:
-        spine = self.nodes_per_switch is not None and self.nodes_per_switch < self.nodes
-        used = (self.ranks_per_node > 1, self.nodes > 1, spine)
+        used = (self.ranks_per_node > 1, self.nodes > 1, self.on_switch < self.nodes)
         return tuple(name for name, here in zip(LINKS, used, strict=False) if here)
+
+    @property
+    def on_switch(self) -> int:
+        """Nodes on one switch."""
+        return min(self.nodes_per_switch or self.nodes, self.nodes)
 
     @property
     def ranks(self) -> int:
@@ -123,6 +138,9 @@ class Machine:
         if self.nodes > 1:
             rate = self.links[NETWORK].bandwidth / 1e9
             said += f", {counted(self.rails, 'rail')} of {rate:.4g} GB/s a node"
+        if self.on_switch < self.nodes:
+            rate = self.links[SPINE].bandwidth / 1e9
+            said += f", {counted(self.on_switch, 'node')} a switch, {rate:.4g} GB/s a rail beyond"
         return said
 
     def topology(self) -> Topology:
@@ -132,7 +150,7 @@ class Machine:
     @cached_property
     def _where(self) -> Topology:
         shape = node_shape([self.ranks_per_node] * self.nodes)
-        on = self.nodes_per_switch or self.nodes
+        on = self.on_switch
         return topology([shape[k : k + on] for k in range(0, self.nodes, on)], self.ranks)
 
     def shaped(self, **changes: Any) -> Machine:
@@ -155,5 +173,5 @@ def counted(number: int, thing: str) -> str:
 def require(name: str, value: Any, must: str, holds: Callable[[float], bool]) -> None:
     """Raise ArgumentError, naming it, unless ``value`` is a finite number that ``holds``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not isfinite(value) or not holds(value):
+    if not number or not abs(value) <= float_info.max or not holds(value):
         raise ArgumentError(f"{name}={value!r:.80} must be {must}, and finite")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -11,9 +11,17 @@ from refcoll.benchmarking import BUS_FACTORS
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer
 from refcoll.planning.candidates import Candidate, candidates
+from refcoll.planning.library import own_algorithms
 from refcoll.planning.machine import Machine
 from refcoll.planning.tables import LIBRARY, Table
 from refcoll.registry import algorithms, find
+
+_BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
+    **BUS_FACTORS,
+    "reduce": lambda n: 1.0,
+    **dict.fromkeys(("gather", "scatter", "all_to_all"), lambda n: (n - 1) / n),
+}
+"""nccl-tests', of all that it times (doc/PERFORMANCE.md, src/gather.cu, src/scatter.cu)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +62,7 @@ class Prediction:
     @property
     def busbw(self) -> float | None:
         """That times nccl-tests' factor, such as 2(N-1)/N, where it has one."""
-        factor = BUS_FACTORS.get(self.collective)
+        factor = _BUS_FACTORS.get(self.collective)
         return factor and self.algbw * factor(self.ranks)
 
 
@@ -83,15 +91,26 @@ class Planner:
         """
         if algorithm == LIBRARY:
             told = [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]
-            found = told or self._best(self._all(self._library()), nbytes)
+            found = told or self._best(
+                self._all(own_algorithms(self.machine, self.collective)), nbytes
+            )
         else:
             found = self._best(self._named(algorithm), nbytes)
         if not found:
             raise ArgumentError(
-                f"algorithm={algorithm!r} cannot run on {self.machine.title}, or nothing is known "
-                "of it there; see `refcoll plan` without it"
+                f"algorithm={algorithm!r} cannot run on {self.machine.title}{self._why(algorithm)}"
+                "; see `refcoll plan` without it"
             )
         return found[0]
+
+    def _why(self, algorithm: str) -> str:
+        """Why nothing is known of it there, where that can be said."""
+        each = None if algorithm == LIBRARY else find(self.collective, algorithm)
+        if each is not None and not each.sizes.holds(self.machine.ranks):
+            return f": it is for {each.sizes.said}"
+        if each is not None and each.needs_helpers:
+            return ": it needs switches that add, or servers, and none are told of"
+        return ", or nothing is known of it there"
 
     def measured(self, nbytes: int) -> list[Prediction]:
         """What was measured there, interpolated or extrapolated."""
@@ -103,16 +122,6 @@ class Planner:
         alone = [each for each in every if not each.needs_helpers]
         found = self._all(alone if by_ranks_alone else every)
         return min(found, key=lambda each: _order(each.clock.seconds(nbytes), each)).title
-
-    def _library(self) -> list[Algorithm]:
-        """Its own algorithms: within a node not its trees, which are chains there; between
-        nodes not SHARP, which must be asked for."""
-        known = [each for each in algorithms(self.collective) if LIBRARY in each.also_known_as]
-        alone = self.machine.nodes == 1
-        return [
-            each for each in known
-            if not (each.name == "double_binary_tree" if alone else each.needs_helpers)
-        ]  # fmt: skip
 
     def _all(self, some: Sequence[Algorithm] | None = None) -> list[Candidate]:
         every = algorithms(self.collective) if some is None else some

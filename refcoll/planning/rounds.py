@@ -46,7 +46,7 @@ class Shape:
         """That of a machine."""
         return cls(
             machine.nodes, machine.ranks_per_node, machine.rails, machine.striped,
-            machine.nodes_per_switch or machine.nodes,
+            machine.on_switch,
         )  # fmt: skip
 
     @property

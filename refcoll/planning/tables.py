@@ -11,8 +11,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
+from sys import float_info
 
-from refcoll.errors import ArgumentError
+from refcoll.collectives import collective as find_collective
+from refcoll.errors import ArgumentError, within
 
 LIBRARY = "NCCL"
 """The algorithm of a table whose library chose by itself."""
@@ -32,12 +34,15 @@ class Table:
     source: str = ""
 
     def __post_init__(self) -> None:
+        find_collective(self.collective)
+        if within(self.ranks, "ranks", 1) < within(self.nodes, "nodes", 1):
+            raise ArgumentError(f"nodes={self.nodes} must not be more than ranks={self.ranks}")
         sizes = [nbytes for nbytes, _ in self.points]
         if not sizes or sizes != sorted(set(sizes)) or sizes[0] < 1:
             raise ArgumentError(
                 f"bytes={sizes} of the {self.collective} table must be positive and ascend"
             )
-        if any(not 0 < seconds < float("inf") for _, seconds in self.points):
+        if any(not 0 < seconds <= float_info.max for _, seconds in self.points):
             raise ArgumentError(
                 f"seconds={[seconds for _, seconds in self.points]} of the {self.collective} "
                 "table must be above 0, and finite"

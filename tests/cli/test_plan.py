@@ -76,6 +76,18 @@ def test_one_rail_and_eight(plan):
     assert "that is 67.81 ms at 400 GB/s, the wire's rate, and 71.05 ms at" in eight
 
 
+def test_the_least_time_is_that_of_the_slowest_links_that_a_ring_crosses(plan, tmp_path):
+    """2 nodes on switches of their own, a rail each, 1 GB/s beyond: S = 1 GB, and S of 2 ranks."""
+    link = "[{}]\nlatency = 1e-6\nbandwidth = {}\n"
+    text = "nodes = 2\nranks_per_node = 1\nnodes_per_switch = 1\n" + "".join(
+        link.format(*each) for each in (("between_nodes", 4e9), ("between_switches", 1e9))
+    )
+    (tmp_path / "m.toml").write_text(text)
+    out = plan("-m", str(tmp_path / "m.toml"), "-s", "1GB", "-a", "ring")[1]
+    assert "m: 2 nodes of 1 rank, 1 rail of 4 GB/s a node, 1 node a switch, 1 GB/s a rail" in out
+    assert "over 1 rail of every node, as one ring does between switches\n  that is 1 s at" in out
+
+
 PAGE = Path(__file__).parent.parent.parent / "docs" / "planning.md"
 BLOCKS = re.findall(r"```console\n\$ refcoll (.*?)\n(.*?)```", PAGE.read_text(), re.DOTALL)
 

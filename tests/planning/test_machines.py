@@ -34,6 +34,11 @@ def test_a_link_reaches_a_fraction_of_its_bandwidth():
         ({"achieved": 1.01}, "achieved=1.01 must be above 0 and at most 1"),
         ({"achieved": True}, "achieved=True must be above 0"),
         ({"gap": -1}, "gap=-1 must be seconds"),
+        ({"latency": 10**400}, "must be seconds, 0 or more, and finite"),
+        (
+            {"bandwidth": 1e-300},
+            "bandwidth=1e-300 times achieved=0.8 must be 0.001 bytes per second",
+        ),
     ],
 )
 def test_a_link_that_cannot_be(figures, said):
@@ -50,7 +55,8 @@ def test_a_link_that_cannot_be(figures, said):
         ({"striped": 1}, "striped=1 must be True or False"),
         ({"overhead": -1.0}, "overhead=-1.0 must be seconds, 0 or more"),
         ({"reduce_bandwidth": 0}, "reduce_bandwidth=0 must be bytes per second"),
-        ({"nodes_per_switch": 3}, "nodes_per_switch=3 must divide nodes=4"),
+        ({"nodes_per_switch": 3}, "nodes_per_switch=3 must divide nodes=4, or hold them all"),
+        ({"in_network": {SPINE: FAR}}, "in_network: 'between switches' must be one of within a"),
         ({"nodes_per_switch": 2}, "lacks 'between switches', which ranks use"),
         ({"links": {NODE: NEAR}}, "lacks 'between nodes', which ranks use"),
         ({"links": {NETWORK: FAR}}, "lacks 'within a node', which ranks use"),
@@ -69,10 +75,20 @@ def test_its_ranks_stand_where_it_says():
     assert where.switches == ((0, 1), (2, 3))
     assert where.link(7, 8) == NETWORK
     assert where.link(15, 16) == SPINE
-    assert machine.title == "m: 4 nodes of 8 ranks, 8 rails of 50 GB/s a node"
+    assert machine.title == (
+        "m: 4 nodes of 8 ranks, 8 rails of 50 GB/s a node, 2 nodes a switch, 50 GB/s a rail beyond"
+    )
     assert machine.shaped(nodes=1, ranks_per_node=1, nodes_per_switch=1).title == (
         "m: 1 node of 1 rank"
     )
+
+
+def test_a_switch_may_hold_more_nodes_than_there_are():
+    """So that a machine of 8 nodes, 4 a switch, can be asked for 1 and for 2."""
+    many = Machine(**PLAIN | {"nodes_per_switch": 8})
+    assert many.topology() == Machine(**PLAIN).topology()
+    assert (many.on_switch, many.title) == (4, Machine(**PLAIN).title)
+    assert Machine(**PLAIN | {"nodes_per_switch": 4}).topology() == many.topology()
 
 
 def test_what_the_package_offers():
@@ -185,6 +201,15 @@ def test_a_short_file_is_enough(tmp_path):
     assert machine == Machine(name="mine", links={NODE: Link(latency=2e-6, bandwidth=450e9)})
 
 
+TABLE = """
+[[tables]]
+collective = "all_reduce"
+algorithm = "ring"
+ranks = 8
+nodes = 1
+bytes = [1, 2]
+seconds = [1e-6, 2e-6]
+"""
 WRONG = {
     "no TOML": ("nodes = ", "is no TOML: Invalid value"),
     "an unknown key": ("node = 4", "node: there is no such key; use name, nodes, ranks_per_node"),
@@ -209,6 +234,18 @@ WRONG = {
         SHORT + "[[tables]]\ncollective = 'all_reduce'\nalgorithm = 'ring'\nranks = 8\nnodes = 1\n"
         "bytes = [2, 1]\nseconds = [1e-6, 1e-6]\n",
         "bytes=[2, 1] of the all_reduce table must be positive and ascend"),
+    "a number beyond all floats": (f"overhead = 1{'0' * 400}" + SHORT,
+                                   "must be seconds, 0 or more, and finite"),
+    "switches between switches that add": (
+        SHORT + SHORT.replace("within_a_node", "in_network.between_switches"),
+        "in_network.between_switches: there is no such key; use within_a_node, between_nodes"),
+    "a table of a misspelt collective": (
+        SHORT + TABLE.replace("all_reduce", "allreduce"),
+        "tables[0].collective='allreduce' does not exist; there are all_reduce"),
+    "a table of no ranks": (SHORT + TABLE.replace("ranks = 8", "ranks = 0"),
+                            "tables[0].ranks=0 must be at least 1"),
+    "a table of nodes without ranks": (SHORT + TABLE.replace("nodes = 1", "nodes = 9"),
+                                       "tables[0].nodes=9 must not be more than ranks=8"),
     "a source that is no text": (SHORT + "[sources]\nrails = 8\n", "sources.rails=8 must be text"),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 
 from refcoll import ArgumentError
 from refcoll.planning.breakeven import spans
-from refcoll.planning.machine import NETWORK, NODE, Link, Machine
+from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine
 from refcoll.planning.playing import played
 from refcoll.planning.predicting import planner, predict, predictions
 from refcoll.planning.presets import presets
@@ -110,6 +110,33 @@ def test_where_only_the_network_adds_the_node_does_its_part_first():
     assert "in_network" not in {each.algorithm for each in alone}
 
 
+LEAVES = replace(
+    WIRE, nodes=8, rails=8, nodes_per_switch=4,
+    links={**WIRE.links, SPINE: Link(latency=0.0, bandwidth=12.5e9)},
+)  # fmt: skip
+"""8 nodes on 2 switches, 4:1 oversubscribed where all nodes of one cross at once."""
+
+
+def test_oversubscribed_switches_by_hand():
+    """All nodes cross, S/32 from each rank: a quarter of 8 x 50 GB/s a node.  A ring crosses with
+    one node of four, but is told the same (docs/planning.md): four times what it is without."""
+    levels = 2 * S * (7 / 8 / 450e9 + 3 / 4 / 400e9 + 1 / 8 / 100e9)
+    # between switches S/4 of a node's vector, 2 switches: each sends half of that
+    assert predict(LEAVES, "all_reduce", S, "three_level_rails").seconds == pytest.approx(levels)
+    ring = predict(LEAVES, "all_reduce", S, "ring").seconds
+    assert ring == pytest.approx(2 * 63 / 64 * S / 100e9)
+    full = replace(LEAVES, links={**WIRE.links, SPINE: WIRE.links[NETWORK]})
+    assert ring == pytest.approx(4 * predict(full, "all_reduce", S, "ring").seconds)
+
+
+def test_few_nodes_of_a_machine_with_switches_are_on_one():
+    for nodes in (1, 2, 4):
+        few, alone = LEAVES.shaped(nodes=nodes), replace(LEAVES, nodes=nodes, nodes_per_switch=None)
+        for name in ("ring", "three_level_rails", "three_level_leaders", "two_shot"):
+            found = predict(few, "all_reduce", S, name).seconds
+            assert found == predict(alone, "all_reduce", S, name).seconds
+
+
 def test_options_are_chosen_for_the_size():
     plans = planner(presets()["h100-node"].shaped(nodes=4), "all_reduce")
     few = plans.of("double_binary_tree", 1000).options["segments"]
@@ -155,6 +182,38 @@ def test_what_does_not_exist_is_said():
         predict(machine, "all_reduce", -1)
     with pytest.raises(ArgumentError, match="collective"):
         predict(machine, "all_reduces", 1)
+
+
+def test_why_an_algorithm_cannot_run_there_is_said():
+    three = presets()["a100-node"].shaped(ranks_per_node=3)
+    with pytest.raises(ArgumentError, match="1 node of 3 ranks: it is for N a power of two; see"):
+        predict(three, "all_reduce", 1, "bine")
+    with pytest.raises(ArgumentError, match="1 node of 3 ranks: it needs switches that add, or"):
+        predict(three, "all_reduce", 1, "in_network")
+    with pytest.raises(ArgumentError, match=r"algorithm='NCCL' cannot run .* or nothing is known"):
+        predict(three, "scan", 1, "NCCL")
+
+
+@pytest.mark.parametrize(
+    ("collective", "factor"),
+    [  # nccl-tests: doc/PERFORMANCE.md; src/gather.cu and src/scatter.cu
+        ("all_reduce", 14 / 8), ("reduce_scatter", 7 / 8), ("all_gather", 7 / 8),
+        ("broadcast", 1), ("reduce", 1), ("all_to_all", 7 / 8), ("gather", 7 / 8),
+        ("scatter", 7 / 8), ("scan", None), ("barrier", None),
+    ],
+)  # fmt: skip
+def test_busbw_is_that_of_nccl_tests(collective, factor):
+    found = predict(WIRE, collective, S)
+    assert found.busbw == (factor and pytest.approx(S / found.seconds * factor))
+
+
+def test_nccl_takes_pat_on_one_rank_a_node_alone():
+    """``ncclPatEnable``: PAT only where there are as many nodes as ranks."""
+    shared = presets()["h100-node"].shaped(nodes=8)
+    single = shared.shaped(nodes=64, ranks_per_node=1)
+    for collective in ("all_gather", "reduce_scatter"):
+        assert predict(shared, collective, 64_000, "NCCL").algorithm == "ring"
+        assert predict(single, collective, 64_000, "NCCL").algorithm == "pat"
 
 
 def test_nccl_is_its_table_or_else_its_own_algorithms():
