@@ -8,7 +8,7 @@
 Size is that of the whole vector in bytes, time in microseconds, first out of place, then in
 place.  Older versions have no root, and an error instead of #wrong.  Ranks and nodes are those
 of the lines of devices; the collective is that of the program named somewhere before, or the
-one whose ratio of busbw to algbw the last row has.
+only one whose ratio of busbw to algbw the last row has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from refcoll.benchmarking import BUS_FACTORS
+from refcoll.planning.bus import BUS
 from refcoll.planning.logs import Given, Lines, Sample, number
 from refcoll.planning.tables import LIBRARY
 
@@ -25,8 +25,12 @@ _COLLECTIVES = {
     "broadcast": "broadcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter",
     "alltoall": "all_to_all",
 }  # fmt: skip
-_PROGRAM = re.compile(rf"\b({'|'.join(_COLLECTIVES)})_perf")
+_UNREAD = ("sendrecv", "hypercube", "alltoallv")
+_PROGRAM = re.compile(rf"\b({'|'.join((*_COLLECTIVES, *_UNREAD))})_perf")
 _DEVICE = re.compile(r"\bRank\s+(\d+)\s.*\bon\s+(\S+)\s+device\b")
+_ROOTLESS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
+"""Whose rows may name no root (broadcast's in old versions)."""
+_READ = ", ".join(f"{name}_perf" for name in _COLLECTIVES)
 _NEEDED = ("size", "count", "type", "time", "algbw", "busbw")
 _WHOLE = "give the whole log, as it was printed"
 _ROUNDED = 0.03
@@ -68,7 +72,7 @@ def _runs(log: Lines) -> list[_Run]:
             run = _Run(collective=run.collective)
             runs.append(run)
         if named := _PROGRAM.search(line):
-            run.collective = _COLLECTIVES[named[1]]
+            run.collective = _COLLECTIVES.get(named[1], named[1])
         if device := _DEVICE.search(line):
             _note(log, place, run, int(device[1]), device[2])
         if is_header(line):
@@ -103,6 +107,8 @@ def _row(log: Lines, place: int, cells: list[str], run: _Run, given: Given) -> l
         return []  # a vector shorter than its ranks is cut to nothing
     ranks, nodes = _shape(log, place, run, given)
     collective = run.collective or given.collective or _guessed(run, ranks)
+    if collective in _UNREAD:
+        log.refuse(place, f"{collective}_perf is none that is read", f"use {_READ}")
     if collective is None:
         log.refuse(place, "the collective is not said", "say --collective all_reduce")
     starts = [k for k, name in enumerate(run.columns) if name == "time"]
@@ -153,8 +159,8 @@ def _guessed(run: _Run, ranks: int) -> str | None:
     if algbw < 1 or cells.get("root", "-1") != "-1":
         return None
     fitting = [
-        name for name, factor in BUS_FACTORS.items()
-        if abs(busbw / algbw - factor(ranks)) < _ROUNDED * factor(ranks)
+        name for name in _ROOTLESS
+        if abs(busbw / algbw - BUS[name](ranks)) < _ROUNDED * BUS[name](ranks)
         and merges == (name in ("all_reduce", "reduce_scatter"))
     ]  # fmt: skip
     return fitting[0] if len(fitting) == 1 else None

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from refcoll.algorithms.declaration import Algorithm
-from refcoll.benchmarking import BUS_FACTORS
 from refcoll.collectives import collective as find_collective
 from refcoll.errors import ArgumentError, integer
+from refcoll.planning.bus import BUS
 from refcoll.planning.candidates import Candidate, candidates
 from refcoll.planning.library import own_algorithms
 from refcoll.planning.machine import Machine
 from refcoll.planning.tables import LIBRARY, Table
 from refcoll.registry import algorithms, find
-
-_BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
-    **BUS_FACTORS,
-    "reduce": lambda n: 1.0,
-    **dict.fromkeys(("gather", "scatter", "all_to_all"), lambda n: (n - 1) / n),
-}
-"""nccl-tests', of all that it times (doc/PERFORMANCE.md, src/gather.cu, src/scatter.cu)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +55,7 @@ class Prediction:
     @property
     def busbw(self) -> float | None:
         """That times nccl-tests' factor, such as 2(N-1)/N, where it has one."""
-        factor = _BUS_FACTORS.get(self.collective)
+        factor = BUS.get(self.collective)
         return factor and self.algbw * factor(self.ranks)
 
 

@@ -118,8 +118,7 @@ def test_older_columns_and_several_runs_in_one_file(tmp_path):
 
 
 @pytest.mark.parametrize(("redop", "factor", "collective"), [
-    ("sum", 1.75, "all_reduce"), ("sum", 0.875, "reduce_scatter"), ("none", 0.875, "all_gather"),
-    ("none", 1.0, "broadcast"),
+    ("sum", 1.75, "all_reduce"), ("sum", 0.875, "reduce_scatter"), ("none", 1.0, "broadcast"),
 ])  # fmt: skip
 def test_what_is_not_named_is_told_by_its_bus_bandwidth(tmp_path, redop, factor, collective):
     """doc/PERFORMANCE.md of nccl-tests: busbw / algbw is 2(N-1)/N, (N-1)/N or 1."""
@@ -137,6 +136,10 @@ def test_what_is_not_named_is_told_by_its_bus_bandwidth(tmp_path, redop, factor,
     (nccl(["a"] * 8, [GOOD[:-1] + "3"]), "3 elements are wrong; find out why"),
     (nccl([], [GOOD]), r"a\.log:7: no line says which ranks there are; say --ranks"),
     (nccl(["a"] * 8, [nccl_row(1024, 1e-3, 8)]), "collective is not said; say --collective"),
+    (nccl(["a"] * 8, [nccl_row(1 << 30, 1e-2, 8, "none", 7 / 8)]),  # all_gather or alltoall
+     "collective is not said; say --collective"),
+    (nccl(["a"] * 8, [nccl_row(1 << 30, 1e-2, 8, "none", 1)], ["# ./build/sendrecv_perf -b 1G"]),
+     r"a\.log:16: sendrecv_perf is none that is read; use all_reduce_perf, all_gather_perf, "),
     (nccl(["a"] * 8, []), "holds no times; did the run end early"),
     (nccl(["a"], [GOOD], devices(["a"])), "rank 0 is there twice.*MPI=1"),
     ("nothing\n", "has no table of nccl-tests, OSU micro-benchmarks, refcoll bench: give what"),
