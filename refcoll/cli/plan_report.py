@@ -24,7 +24,7 @@ def report(made: Planned, formulas: bool) -> None:
     header = [*_HEADER, "played"] if made.played else _HEADER
     console().print(table(None, header, list(_rows(made))))
     print(_LEGEND)
-    for line in _notes(made.shown):
+    for line in _notes(made.shown, made.machine.nodes > 1):
         print(line)
     if formulas:
         for line in ("", *_formulas(made)):
@@ -62,7 +62,7 @@ def _row(group: Sequence[Prediction]) -> list[str]:
     first = group[0]
     sizes = half_size(first), first.sent, first.received
     return [
-        "; ".join(_titled(each) for each in group),
+        "; ".join(dict.fromkeys(map(_titled, group))),
         said_seconds(first.seconds),
         "-" if first.latency is None else said_seconds(first.latency),
         *("-" if size is None else said_bytes(size) for size in sizes),
@@ -83,12 +83,14 @@ def half_size(each: Prediction) -> float | None:
     return each.latency * each.nbytes / (each.seconds - each.latency)
 
 
-def _notes(shown: Sequence[Prediction]) -> Iterator[str]:
+def _notes(shown: Sequence[Prediction], far: bool) -> Iterator[str]:
     """What needs saying of some rows."""
     if any(each.basis == "bound" for each in shown):
         yield "bound         at most so long: every message on the slowest link, rails crowded"
     if any(needs_switches(each) for each in shown):
         yield "in_network    needs switches that add (NVLink SHARP; SHARP between nodes)"
+        if far:
+            yield f"{'':14}no published time of it on several nodes is compared: error unknown"
     for source in dict.fromkeys(each.source for each in shown if each.measured):
         yield f"measured      {source.removeprefix('measured: ')}"
 

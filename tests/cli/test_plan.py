@@ -88,6 +88,16 @@ def test_the_least_time_is_that_of_the_slowest_links_that_a_ring_crosses(plan, t
     assert "over 1 rail of every node, as one ring does between switches\n  that is 1 s at" in out
 
 
+def test_what_was_never_compared_is_not_told_as_if_it_were(plan):
+    """No published time is of SHARP between nodes; and what is asked for twice is told once."""
+    said = "no published time of it on several nodes is compared: error unknown"
+    one, four = (plan("--nodes", n, "-a", "in_network")[1] for n in ("1", "4"))
+    assert said in four
+    assert said not in one
+    twice = plan("--nodes", "4", "-a", "NCCL", "-a", "ring")[1]
+    assert "ring; ring" not in twice
+
+
 PAGE = Path(__file__).parent.parent.parent / "docs" / "planning.md"
 BLOCKS = re.findall(r"```console\n\$ refcoll (.*?)\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
