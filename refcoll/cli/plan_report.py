@@ -118,7 +118,7 @@ def _ranges(spans: Sequence[Span]) -> list[list[str]]:
 def content(made: Planned) -> dict[str, Any]:
     """The same with all its digits; keys in docs/json.md."""
     machine = made.machine
-    shape = ("name", "nodes", "ranks_per_node", "rails", "striped", "nodes_per_switch")
+    shape = ("name", "nodes", "ranks_per_node", "rails", "striped", "nodes_per_switch", "uplinks")
     return {
         "collective": made.collective,
         "size_bytes": made.nbytes,

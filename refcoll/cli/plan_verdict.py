@@ -92,9 +92,15 @@ def _bottleneck(machine: Machine) -> tuple[Link, int, str]:
         return machine.links[NODE], 1, "its link"
     link, wide = machine.links[NETWORK], machine.rails if machine.striped else 1
     over = f"{counted(wide, 'rail')} of every node, as one ring does"
-    if machine.on_switch < machine.nodes and machine.links[SPINE].rate < link.rate:
-        return machine.links[SPINE], wide, f"{over} between switches"
-    return link, wide, over
+    if machine.on_switch == machine.nodes:
+        return link, wide, over
+    up, many = machine.links[SPINE], machine.uplinks or wide
+    if up.rate * many >= link.rate * wide:
+        return link, wide, over
+    if machine.uplinks:
+        over = f"{counted(many, 'uplink')} of every switch, as one ring does"
+        return up, many, over
+    return up, wide, f"{over} between switches"
 
 
 def _fit(machine: Machine) -> Iterator[str]:

@@ -40,6 +40,7 @@ _PATTERNS: dict[tuple[str, str], Pattern] = {
     ("all_gather", "bruck"): patterns.bruck_all_gather,
     ("all_gather", "pat"): patterns.pat_all_gather,
     ("all_gather", "recursive_doubling"): exchanges.recursive_doubling_all_gather,
+    ("all_to_all", "linear"): patterns.linear_all_to_all,
 }
 _POWERS_OF_TWO_ONLY = {("reduce_scatter", "recursive_halving")}
 """Their schedules serve every N, their patterns do not."""

@@ -18,10 +18,11 @@ from refcoll.algorithms.declaration import Algorithm
 from refcoll.chunks import Layout, balanced, proportional
 from refcoll.planning.above import pattern
 from refcoll.planning.in_network import Streamed, adds_up
-from refcoll.planning.machine import Machine
+from refcoll.planning.machine import NETWORK, SPINE, Machine
 from refcoll.planning.rounds import Shape, Timed
 from refcoll.planning.simulating import rates, simulated
 from refcoll.programs import Program
+from refcoll.rates import Number
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
 from refcoll.times import TimeClaim
 from refcoll.topology import Topology
@@ -117,7 +118,7 @@ def _clock(
     if seen is not None:
         return Timed(machine, seen(Shape.of(machine), **options)), "rounds"
     made = program(each.collective, each.name, machine.ranks, nodes=where, **options)
-    if machine.ranks <= PLAYED:
+    if machine.ranks <= PLAYED and not machine.shares_uplinks:
         return _Played(machine, made), "schedule"
     if made.claims and made.claims.time:
         return _Bound(machine, made.claims.time), "bound"
@@ -141,7 +142,15 @@ class _Bound:
         if not machine.striped:
             on_a_rail = -(-on_a_rail // machine.rails)
         far = {name: (alpha, beta * on_a_rail) for name, (alpha, beta) in known.far.items()}
+        if machine.shares_uplinks:
+            far[SPINE] = _crowded_uplinks(machine, far[NETWORK])
         self._rates = replace(known, far=far, ports="one")
 
     def seconds(self, nbytes: float) -> float:
         return self._overhead + float(self._claim(int(nbytes), self._rates))
+
+
+def _crowded_uplinks(machine: Machine, rail: tuple[Number, Number]) -> tuple[float, Number]:
+    """(Alpha, beta) where all ranks of a switch use its uplinks, or all of a node its rails."""
+    link, ranks = machine.links[SPINE], machine.on_switch * machine.ranks_per_node
+    return link.latency, max(ranks / (link.rate * (machine.uplinks or 1)), rail[1])

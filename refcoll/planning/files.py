@@ -48,7 +48,7 @@ _CLASSES = {name.replace(" ", "_"): name for name in (NODE, NETWORK, SPINE)}
 _ADDING = tuple(key for key, name in _CLASSES.items() if name in ADDING)
 _PLAIN = {
     "name": str, "nodes": int, "ranks_per_node": int, "rails": int, "striped": bool,
-    "nodes_per_switch": int, "overhead": float, "reduce_bandwidth": float,
+    "nodes_per_switch": int, "uplinks": int, "overhead": float, "reduce_bandwidth": float,
 }  # fmt: skip
 _KEYS = (*_PLAIN, *_CLASSES, "in_network", "tables", "sources")
 

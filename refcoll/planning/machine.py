@@ -9,6 +9,8 @@
 All rates are in bytes per second one way.  ``bandwidth`` is the wire's; of it collectives
 reach the fraction ``achieved``.  A message between nodes spreads over all rails of its node,
 as NCCL's channels do, if the rails are ``striped``; otherwise local rank i has rail i mod R.
+Switches that hold nodes are joined by links of their own class: one for each rail, or
+``uplinks`` that all nodes of a switch share, over which messages spread evenly.
 A machine may have switches that add (``in_network``), and carry measured ``tables``.
 """
 
@@ -76,6 +78,8 @@ class Machine:
     """Whether one message spreads over all rails of its node."""
     nodes_per_switch: int | None = None
     """None, or as many as there are nodes, or more: all nodes are on one switch."""
+    uplinks: int | None = None
+    """Links of a switch to the others, which its nodes share; None: each rail has its own."""
     overhead: float = 0.0
     """Seconds that every call takes, however little there is to do."""
     reduce_bandwidth: float | None = None
@@ -94,6 +98,8 @@ class Machine:
         if self.nodes_per_switch is not None:
             within(self.nodes_per_switch, "nodes_per_switch", 1)
             self._require_whole_switches()
+        if self.uplinks is not None:
+            within(self.uplinks, "uplinks", 1)
         require("overhead", self.overhead, "seconds, 0 or more", lambda value: value >= 0)
         if self.reduce_bandwidth is not None:
             said = "bytes per second, above 0"
@@ -126,6 +132,11 @@ class Machine:
         return min(self.nodes_per_switch or self.nodes, self.nodes)
 
     @property
+    def shares_uplinks(self) -> bool:
+        """Whether nodes have to share the way from their switch to others."""
+        return self.uplinks is not None and self.on_switch < self.nodes
+
+    @property
     def ranks(self) -> int:
         """All of them."""
         return self.nodes * self.ranks_per_node
@@ -139,8 +150,10 @@ class Machine:
             rate = self.links[NETWORK].bandwidth / 1e9
             said += f", {counted(self.rails, 'rail')} of {rate:.4g} GB/s a node"
         if self.on_switch < self.nodes:
-            rate = self.links[SPINE].bandwidth / 1e9
-            said += f", {counted(self.on_switch, 'node')} a switch, {rate:.4g} GB/s a rail beyond"
+            up = f"{self.links[SPINE].bandwidth / 1e9:.4g} GB/s"
+            many = counted(self.uplinks, "uplink") if self.uplinks else ""
+            beyond = f"{many} of {up}" if many else f"{up} a rail beyond"
+            said += f", {counted(self.on_switch, 'node')} a switch, {beyond}"
         return said
 
     def topology(self) -> Topology:

@@ -121,6 +121,11 @@ def direct_all_gather(shape: Shape) -> Rounds:
     yield Round(1, everyone(shape, 1 / shape.ranks))
 
 
+def linear_all_to_all(shape: Shape) -> Rounds:
+    """A share to each."""
+    yield from direct_all_gather(shape)
+
+
 def two_shot_all_reduce(shape: Shape) -> Rounds:
     """Both."""
     yield from direct_reduce_scatter(shape)

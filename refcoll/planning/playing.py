@@ -16,7 +16,10 @@ _UNIFORM = 4096
 
 
 def played(machine: Machine, predicted: Sequence[Prediction]) -> dict[str, float]:
-    """Seconds by algorithm, of those that can be played."""
+    """Seconds by algorithm, of those that can be played; none where switches share uplinks,
+    which the clock does not know."""
+    if machine.shares_uplinks:
+        return {}
     where = machine.topology()
     found: dict[str, float] = {}
     for each in predicted:

@@ -40,13 +40,15 @@ class Shape:
     striped: bool = True
     nodes_per_switch: int = 0
     """0: all nodes are on one switch."""
+    uplinks: int = 0
+    """Of a switch, which its nodes share; 0: each rail has its own."""
 
     @classmethod
     def of(cls, machine: Machine) -> Shape:
         """That of a machine."""
         return cls(
             machine.nodes, machine.ranks_per_node, machine.rails, machine.striped,
-            machine.on_switch,
+            machine.on_switch, machine.uplinks or 0,
         )  # fmt: skip
 
     @property
@@ -69,7 +71,7 @@ class Load(NamedTuple):
     """What a class of links carries in one round."""
 
     share: float
-    """Of S, on its busiest link: of a rank within a node, a rail beyond."""
+    """Of S, on its busiest link: of a rank within a node, a rail beyond, an uplink of a switch."""
     messages: int = 1
     """That a rank sends, or receives, on such links at once, at most."""
 
@@ -98,9 +100,17 @@ def carried(shape: Shape, source: Ints, to: Ints, share: float) -> Loads:
     kind = np.where(node == other, 0, np.where(switch == other_switch, 1, 2))
     kind[source == to] = -1
     within, network, spine = (
-        _load(shape, source[kind == which], to[kind == which], which, share) for which in range(3)
+        _load(shape, source[taken], to[taken], which, share)
+        for which, taken in enumerate(_taken(shape, kind))
     )
     return within, network, spine
+
+
+def _taken(shape: Shape, kind: Ints) -> Iterator[Any]:
+    """By class, which messages take its links: over uplinks a message takes a node's rails too."""
+    yield kind == 0
+    yield kind >= 1 if shape.uplinks else kind == 1
+    yield kind == 2
 
 
 def _load(shape: Shape, source: Ints, to: Ints, which: int, share: float) -> Load | None:
@@ -109,6 +119,10 @@ def _load(shape: Shape, source: Ints, to: Ints, which: int, share: float) -> Loa
     messages = max(int(np.bincount(ends).max()) for ends in (source, to))
     if which == 0:
         return Load(messages * share, messages)
+    if which == 2 and shape.uplinks:
+        on = shape.on_switch * shape.ranks_per_node
+        most = max(int(np.bincount(ends // on).max()) for ends in (source, to))
+        return Load(most / shape.uplinks * share, messages)
     return Load(max(_on_a_rail(shape, ends) for ends in (source, to)) * share, messages)
 
 
@@ -128,14 +142,17 @@ def scaled(loads: Loads, share: float) -> Loads:
 
 def everyone(shape: Shape, share: float) -> Loads:
     """Loads where every rank sends ``share`` of S to every other rank."""
-    m, near = shape.ranks_per_node, shape.on_switch - 1
+    m, near, far = shape.ranks_per_node, shape.on_switch - 1, shape.nodes - shape.on_switch
     rail = m / shape.rails if shape.striped else -(-m // shape.rails)
+    beyond = rail
+    if shape.uplinks:
+        near, beyond = near + far, m * shape.on_switch / shape.uplinks
     within, network, spine = (
         Load(peers * on * share, peers) if peers else None
         for peers, on in (
             (m - 1, 1.0),
             (m * near, rail),
-            (m * (shape.nodes - shape.on_switch), rail),
+            (m * far, beyond),
         )
     )
     return within, network, spine

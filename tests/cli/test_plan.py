@@ -86,6 +86,11 @@ def test_the_least_time_is_that_of_the_slowest_links_that_a_ring_crosses(plan, t
     out = plan("-m", str(tmp_path / "m.toml"), "-s", "1GB", "-a", "ring")[1]
     assert "m: 2 nodes of 1 rank, 1 rail of 4 GB/s a node, 1 node a switch, 1 GB/s a rail" in out
     assert "over 1 rail of every node, as one ring does between switches\n  that is 1 s at" in out
+    for uplinks, said in ((2, "2 uplinks of every switch"), (4, "1 rail of every node")):
+        (tmp_path / "m.toml").write_text(f"uplinks = {uplinks}\n{text}")
+        out = plan("-m", str(tmp_path / "m.toml"), "-s", "1GB", "-a", "ring")[1]
+        assert f"1 node a switch, {uplinks} uplinks of 1 GB/s" in out
+        assert f"over {said}, as one ring does\n  that is {1000 // uplinks} ms at" in out
 
 
 def test_what_was_never_compared_is_not_told_as_if_it_were(plan):

@@ -57,6 +57,7 @@ def test_a_link_that_cannot_be(figures, said):
         ({"reduce_bandwidth": 0}, "reduce_bandwidth=0 must be bytes per second"),
         ({"nodes_per_switch": 3}, "nodes_per_switch=3 must divide nodes=4, or hold them all"),
         ({"in_network": {SPINE: FAR}}, "in_network: 'between switches' must be one of within a"),
+        ({"nodes_per_switch": 4, "uplinks": 0}, "uplinks=0 must be at least 1"),
         ({"nodes_per_switch": 2}, "lacks 'between switches', which ranks use"),
         ({"links": {NODE: NEAR}}, "lacks 'between nodes', which ranks use"),
         ({"links": {NETWORK: FAR}}, "lacks 'within a node', which ranks use"),
@@ -78,6 +79,7 @@ def test_its_ranks_stand_where_it_says():
     assert machine.title == (
         "m: 4 nodes of 8 ranks, 8 rails of 50 GB/s a node, 2 nodes a switch, 50 GB/s a rail beyond"
     )
+    assert machine.shaped(uplinks=8).title.endswith("2 nodes a switch, 8 uplinks of 50 GB/s")
     assert machine.shaped(nodes=1, ranks_per_node=1, nodes_per_switch=1).title == (
         "m: 1 node of 1 rank"
     )
@@ -180,7 +182,7 @@ def test_a_machine_is_read_as_it_was_written(name, tmp_path):
 
 def test_all_that_a_file_can_say_is_written(tmp_path):
     machine = Machine(
-        **PLAIN | {"nodes_per_switch": 2, "links": {**PLAIN["links"], SPINE: FAR}},
+        **PLAIN | {"nodes_per_switch": 2, "links": {**PLAIN["links"], SPINE: FAR}}, uplinks=3,
         striped=False, overhead=1e-5, reduce_bandwidth=1e12, in_network={NODE: NEAR},
         tables=presets()["a100-node"].tables, sources={"rails": 'counted, "by hand"'},
     )  # fmt: skip

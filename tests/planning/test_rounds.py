@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from math import lcm
 
+import numpy as np
 import pytest
 
 from refcoll import ArgumentError, algorithms, node_shape, program
@@ -14,7 +15,7 @@ from refcoll.interpreters.clock import finish_times
 from refcoll.planning.above import pattern
 from refcoll.planning.candidates import candidates
 from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine
-from refcoll.planning.rounds import Shape, Timed, everyone
+from refcoll.planning.rounds import Shape, Timed, carried, everyone
 from refcoll.planning.simulating import rates, simulated
 from refcoll.rates import Rates
 from refcoll.registry import find
@@ -25,7 +26,7 @@ LINKS = {
     NETWORK: Link(latency=5e-6, bandwidth=20e9, achieved=0.5, gap=1e-6),
     SPINE: Link(latency=11e-6, bandwidth=3e9, gap=2e-6),
 }
-KINDS = ("all_reduce", "reduce_scatter", "all_gather")
+KINDS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 SEEN = [
     each for kind in KINDS for each in algorithms(kind) if pattern(kind, each.name, 8) is not None
 ]
@@ -54,7 +55,7 @@ def both(each, machine):
 def test_most_of_the_library_is_seen_from_above():
     missing = {each.name for each in algorithms("all_reduce")} - {each.name for each in SEEN}
     assert missing == {"parameter_server_alone", "in_network"}
-    assert len(SEEN) == 30
+    assert len(SEEN) == 31
 
 
 FLAT = [cluster(1, ranks) for ranks in (1, 2, 3, 5, 8, 13)]
@@ -168,6 +169,15 @@ def test_loads_of_everyone_on_switches():
     assert within == (0.125, 1)
     assert network == (2 * 0.125, 2)  # 2 ranks of the other node, each rank its own rail
     assert spine == (4 * 0.125, 4)
+
+
+@pytest.mark.parametrize("striped", [True, False])
+@pytest.mark.parametrize("uplinks", [0, 3])
+def test_everyone_is_every_message_told_one_by_one(striped, uplinks):
+    shape = Shape(6, 3, 2, striped, 2, uplinks)
+    source, to = np.divmod(np.arange(18 * 18), 18)
+    for one, other in zip(carried(shape, source, to, 0.5), everyone(shape, 0.5), strict=True):
+        assert one == pytest.approx(other)
 
 
 # ---- the clock itself --------------------------------------------------------------------
