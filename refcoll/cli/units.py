@@ -12,13 +12,16 @@ _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("KMGT", 1)}
 _PREFIXES = {**_DECIMAL, "K": 10**3, **_BINARY}
 _SECONDS = {"ns": 10**-9, "us": 10**-6, "µs": 10**-6, "ms": 10**-3, "s": 1.0}
+_DIGITS = 2
 
 
 def _split(text: str, name: str) -> tuple[Fraction, str]:
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*([a-zA-Zµ/]*)\s*", text)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?(?:e[-+]?([0-9]+))?)\s*([a-zA-Zµ/]*)\s*", text)
     if match is None:
         raise ArgumentError(f"{name}={text!r} is not a number with a unit, such as 3us or 14GB")
-    return Fraction(match[1]), match[2]
+    if len(match[2] or "") > _DIGITS:  # 1e999999999 would take for ever to be written out
+        raise ArgumentError(f"{name}={text!r}: use an exponent of at most {_DIGITS} digits")
+    return Fraction(match[1]), match[3]
 
 
 def nbytes(text: str, name: str = "size") -> int:

@@ -74,7 +74,7 @@ class Planner:
 
     def models(self, nbytes: int) -> list[Prediction]:
         """Every algorithm, with the best of the options tried; best first."""
-        return self._best(self._all(), nbytes)
+        return self._best(self._all(), _size(nbytes))
 
     def of(self, algorithm: str, nbytes: int) -> Prediction:
         """One algorithm, or pair A+B, by the model; or "NCCL": what it was measured to take, or
@@ -82,6 +82,7 @@ class Planner:
 
         Raises ArgumentError for one that does not exist, or cannot run there.
         """
+        nbytes = _size(nbytes)
         if algorithm == LIBRARY:
             told = [each for each in self.measured(nbytes) if each.algorithm == LIBRARY]
             found = told or self._best(
@@ -172,7 +173,7 @@ def predict(
     """
     plans = planner(machine, collective)
     if algorithm is not None:
-        return plans.of(algorithm, _size(nbytes))
+        return plans.of(algorithm, nbytes)
     return predictions(machine, collective, nbytes)[0]
 
 
@@ -187,7 +188,13 @@ def predictions(machine: Machine, collective: str, nbytes: int) -> list[Predicti
     return [*chosen, *models, *forced]
 
 
+_MOST = 1 << 62
+"""Bytes: beyond, sums of them do not fit where schedules are played."""
+
+
 def _size(nbytes: int) -> int:
     if integer(nbytes, "nbytes") < 0:
         raise ArgumentError(f"nbytes={nbytes} must not be negative")
+    if nbytes > _MOST:
+        raise ArgumentError(f"nbytes={nbytes!r:.40} must be at most {_MOST}, 4 EiB")
     return nbytes

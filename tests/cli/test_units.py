@@ -70,6 +70,15 @@ def test_what_is_no_time(text):
     assert f"latency={text!r}" in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["1e999999999GB", "1e-100ms", "1e400"])
+def test_what_would_take_for_ever_to_be_written_out(text):
+    for read in (nbytes, seconds, bytes_per_second):
+        with pytest.raises(ArgumentError, match=f"='{text}': use an exponent of at most 2 digits"):
+            read(text)
+    assert nbytes("1e12") == 10**12
+    assert seconds("25e-3ms") == pytest.approx(25e-6)
+
+
 def test_node_shapes():
     assert nodes(None, 5) is None
     assert nodes("2x3", 6).nodes == ((0, 1, 2), (3, 4, 5))

@@ -106,6 +106,8 @@ def test_where_only_the_network_adds_the_node_does_its_part_first():
     machine = replace(WIRE.shaped(nodes=4, rails=8), in_network={NETWORK: far})
     found = predict(machine, "all_reduce", S, "in_network")
     assert found.seconds == pytest.approx(2 * 10e-6 + 2 * 7 / 8 * S / 450e9 + S / 400e9)
+    late = predict(replace(machine, overhead=0.5), "all_reduce", S, "in_network").seconds
+    assert late == pytest.approx(0.5 + found.seconds)  # a call is one call
     alone = predictions(machine.shaped(nodes=1), "all_reduce", S)
     assert "in_network" not in {each.algorithm for each in alone}
 
@@ -222,6 +224,17 @@ def test_beyond_64_ranks_a_formula_bounds_it():
     assert found.seconds == pytest.approx(machine.overhead + hand)
 
 
+def test_a_bound_counts_messages_one_by_one_and_the_fullest_rail():
+    """71 messages from the root; 3 ranks a node over 2 rails, each its own: 2 on one of them."""
+    far = Link(latency=1e-6, bandwidth=10e9)
+    machine = replace(
+        WIRE, nodes=24, ranks_per_node=3, rails=2, striped=False, links={**WIRE.links, NETWORK: far}
+    )
+    found = predict(machine, "broadcast", 32_000, "linear")
+    assert (found.basis, found.sent, found.received) == ("bound", 71 * 32_000, 32_000)
+    assert found.seconds == pytest.approx(71 * (1e-6 + 2 * 32_000 / 10e9))
+
+
 def test_what_does_not_exist_is_said():
     machine = presets()["a100-node"]
     with pytest.raises(ArgumentError, match="algorithm='rings' does not exist for all_reduce"):
@@ -230,6 +243,8 @@ def test_what_does_not_exist_is_said():
         predict(machine, "all_reduce", 1, "in_network")
     with pytest.raises(ArgumentError, match="nbytes=-1 must not be negative"):
         predict(machine, "all_reduce", -1)
+    with pytest.raises(ArgumentError, match=r"nbytes=10{39} must be at most 4611686018427387904"):
+        predict(machine, "all_reduce", 10**400, "ring")
     with pytest.raises(ArgumentError, match="collective"):
         predict(machine, "all_reduces", 1)
 
