@@ -130,7 +130,7 @@ class Why:
     def scaling(self, setup: Setup) -> float:
         """Samples a second over the one node's."""
         one = self.one_node.step.per_micro_batch
-        return self.setup.machine.nodes * one / setup.step.per_micro_batch
+        return setup.machine.nodes * one / setup.step.per_micro_batch
 
     def waterfall(self, setup: Setup) -> Iterator[tuple[str, float, float, float]]:
         """By cause: seconds for each micro-batch on one node, on all; the scaling with what is
@@ -140,7 +140,7 @@ class Why:
         for cause in CAUSES:
             here, there = self.one_node.causes[cause], setup.causes[cause]
             total += there - here
-            yield cause, here, there, self.setup.machine.nodes * one / total
+            yield cause, here, there, setup.machine.nodes * one / total
 
     @cached_property
     def changed(self) -> Setup:

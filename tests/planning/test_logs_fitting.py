@@ -10,6 +10,7 @@ import pytest
 from refcoll import ArgumentError
 from refcoll.planning.logs import Sample
 from refcoll.planning.logs_fitting import machine_from
+from refcoll.planning.logs_machine import tables_of
 from refcoll.planning.machine import NETWORK, NODE
 from written_logs import SIZES, ring
 
@@ -19,6 +20,12 @@ def sample(collective, algorithm, ranks, nodes, nbytes, seconds):
         log="x", where="x:1", collective=collective, contender=algorithm, ranks=ranks, nodes=nodes,
         nbytes=nbytes, seconds=seconds,
     )  # fmt: skip
+
+
+def test_of_several_times_of_a_size_the_middle_one_is_the_tables():
+    times = [(4096, 1e-5), (4096, 9e-5), (4096, 2e-5), (1 << 20, 3e-5)]
+    (table,) = tables_of([sample("all_reduce", "NCCL", 8, 1, *each) for each in times])
+    assert table.points == ((4096, 2e-5), (1 << 20, 3e-5))
 
 
 def test_a_hierarchy_tells_both_classes_of_links():

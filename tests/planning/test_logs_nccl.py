@@ -127,6 +127,24 @@ def test_what_is_not_named_is_told_by_its_bus_bandwidth(tmp_path, redop, factor,
     assert {each.collective for each in found} == {collective}
 
 
+@pytest.mark.parametrize(("name", "collective"), [
+    ("all_reduce", "all_reduce"), ("all_gather", "all_gather"), ("reduce", "reduce"),
+    ("reduce_scatter", "reduce_scatter"), ("broadcast", "broadcast"), ("gather", "gather"),
+    ("scatter", "scatter"), ("alltoall", "all_to_all"),
+])  # fmt: skip
+def test_what_a_program_is_named_is_what_it_times(tmp_path, name, collective):
+    text = nccl(["a"] * 8, [GOOD], [f"mpirun -np 8 ./build/{name}_perf -b 8 -e 128M"])
+    assert {each.collective for each in read_log(written(tmp_path, text))} == {collective}
+
+
+def test_rails_of_nodes_of_one_rank(tmp_path):
+    """A message spreads over both rails: each has half of the 200 GB/s."""
+    rows = [nccl_row(n, ring(4, n), 4) for n in SIZES]
+    samples = read_log(written(tmp_path, nccl(["a", "b", "c", "d"], rows)))
+    link = machine_from(samples, "ring", rails=2).machine.links[NETWORK]
+    assert link.bandwidth == pytest.approx(100e9, rel=1e-3)
+
+
 @pytest.mark.parametrize(("text", "said"), [
     (nccl(["a"] * 8, [GOOD, GOOD[:-12]]), r"a\.log:16: 11 columns, where the header names 13"),
     (nccl(["a"] * 8, [GOOD.replace("float", "float x")]), r"a\.log:15: 14 columns"),

@@ -197,6 +197,8 @@ def test_buckets_have_an_optimum_between_latency_and_waiting():
     assert 0 < best < len(times) - 1
     assert made.best[0] == made.points[best][0]
     assert len(made.points[-1][1].timelines[0].buckets) == 1
+    values = [value for value, _ in made.points]  # MiB; 25,557,032 parameters of 4 bytes
+    assert values == [0.25, 0.5, 1, 2, 5, 10, 20, 50, 25_557_032 * 4 / 2**20]
     assert times[:best] == sorted(times[:best], reverse=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from refcoll.dataparallel.tensors import Tensor
 from refcoll.errors import ArgumentError
-from refcoll.planning.machine import NETWORK, Link, Machine
+from refcoll.planning.machine import NETWORK, NODE, Link, Machine
 from refcoll.planning.published import published
 from refcoll.planning.timeline_sweeps import MIB
 from refcoll.planning.timeline_training import Training
@@ -89,6 +89,18 @@ def test_without_interference_and_stragglers_a_fast_network_saturates(told):
     assert 3.98 < made.scaling(fast) <= 4
     loud = Why(Setup(replace(quiet, late=0.096), fast.machine))  # a micro-batch in eight
     assert loud.scaling(loud.setup) == pytest.approx(4 * 8 / 9, rel=5e-3)
+
+
+def test_more_nodes_are_a_change_too():
+    """Over links that cost nothing 2 nodes are twice as fast as one, and 8 are 8 times."""
+    free = Link(latency=0.0, bandwidth=1e30)
+    machine = Machine(name="free", links={NODE: free, NETWORK: free}, nodes=2)
+    trained = Training(model=(Tensor("a", (10,)),), backward=1.0)
+    why = Why(Setup(trained, machine), [Change("6 nodes more", machine={"nodes": 8})])
+    assert why.scaling(why.setup) == pytest.approx(2)
+    assert why.scaling(why.changed) == pytest.approx(8)
+    assert why.gains[0].alone == pytest.approx(6)
+    assert [scaling for *_, scaling in why.waterfall(why.changed)] == pytest.approx([8] * 5)
 
 
 def test_bad_questions(told):
