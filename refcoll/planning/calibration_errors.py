@@ -92,15 +92,16 @@ def ports(machine: Machine) -> Ports:
 
 def shared_rates(machine: Machine, ports: Ports) -> Rates:
     """The machine in the formulas' terms, where each rank's link beyond its node is its share
-    of that node's rails."""
+    of that node's rails: more than one, where fewer ranks than rails are striped over them."""
     near, wide = machine.links.get(NODE), machine.rails / machine.ranks_per_node
+    share = wide if machine.striped else min(1.0, wide)
     return Rates(
         alpha=near.latency if near else 0.0,
         beta=1 / near.rate if near else 0.0,
         gamma=1 / machine.reduce_bandwidth if machine.reduce_bandwidth else 0.0,
         ports=ports,
         far={
-            name: (link.latency, 1 / (link.rate * min(1.0, wide)))
+            name: (link.latency, 1 / (link.rate * share))
             for name, link in machine.links.items()
             if name != NODE
         },

@@ -14,7 +14,7 @@ from refcoll.benchmarking import Timing
 from refcoll.interpreters.check import check
 from refcoll.interpreters.clock import finish_times
 from refcoll.planning.calibration import Calibration, calibrated
-from refcoll.planning.calibration_errors import Predictor, summary, worst
+from refcoll.planning.calibration_errors import Predictor, shared_rates, summary, worst
 from refcoll.planning.calibration_merging import mergings
 from refcoll.planning.calibration_patterns import MERGE, OVERHEAD, gap, latency, patterns, per_byte
 from refcoll.planning.calibration_timing import Measured
@@ -150,6 +150,20 @@ SMALL = Machine(
 
 def timing(contender, size, seconds):
     return Timing(contender, size, size // 4, "float", "sum", -1, True, seconds * 1e6, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "striped", "rate"), [(1, True, 2), (1, False, 1), (2, True, 1), (4, True, 0.5),
+                                   (4, False, 0.5)],
+)  # fmt: skip
+def test_a_ranks_share_of_two_rails(ranks, striped, rate):
+    """Two nodes: striped, a rank by itself has both rails of 1 GB/s; else one."""
+    links = dict.fromkeys((NODE, NETWORK), Link(latency=0.0, bandwidth=1e9))
+    machine = Machine(
+        name="m", links=links, nodes=2, ranks_per_node=ranks, rails=2, striped=striped
+    )
+    found = shared_rates(machine, "several").far[NETWORK]
+    assert found == pytest.approx((0.0, 1 / (rate * 1e9)))
 
 
 def test_the_formula_is_the_algorithms_own():
