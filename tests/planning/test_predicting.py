@@ -7,12 +7,10 @@ from dataclasses import replace
 import pytest
 
 from refcoll import ArgumentError
-from refcoll.planning.breakeven import spans
-from refcoll.planning.machine import NETWORK, NODE, SPINE, Link, Machine
+from refcoll.planning.machine import NETWORK, NODE, Link, Machine
 from refcoll.planning.playing import played
 from refcoll.planning.predicting import planner, predict, predictions
 from refcoll.planning.presets import presets
-from refcoll.planning.tables import Table
 
 S = 14 * 10**9
 WIRE = Machine(
@@ -110,83 +108,6 @@ def test_where_only_the_network_adds_the_node_does_its_part_first():
     assert late == pytest.approx(0.5 + found.seconds)  # a call is one call
     alone = predictions(machine.shaped(nodes=1), "all_reduce", S)
     assert "in_network" not in {each.algorithm for each in alone}
-
-
-LEAVES = replace(
-    WIRE, nodes=8, rails=8, nodes_per_switch=4,
-    links={**WIRE.links, SPINE: Link(latency=0.0, bandwidth=50e9)},
-)  # fmt: skip
-"""8 nodes on 2 switches; each rail has 50 GB/s to the other switch."""
-CROWDED = replace(LEAVES, uplinks=8)
-"""4:1: the 32 rails of a switch share 8 uplinks of 50 GB/s."""
-
-
-def test_a_ring_leaves_a_switch_with_one_node_whose_rails_the_uplinks_match():
-    full, crowded = (predict(each, "all_reduce", S, "ring") for each in (LEAVES, CROWDED))
-    assert full.seconds == crowded.seconds == pytest.approx(2 * 63 / 64 * S / 400e9)
-    few = predict(replace(CROWDED, uplinks=2), "all_reduce", S, "ring").seconds
-    assert few == pytest.approx(2 * 63 / 64 * S / 100e9)
-    wide = predict(replace(CROWDED, uplinks=64), "all_reduce", S, "ring").seconds
-    assert wide == full.seconds  # a node still has no more than its rails
-
-
-def test_oversubscribed_switches_by_hand():
-    """Of a node's vector a quarter leaves the switch, half of it at once each way: S/8 a node
-    at 8 x 50 GB/s, but 4 S/8 of all four nodes over 8 uplinks."""
-    near, on = 2 * 7 / 8 * S / 450e9, 2 * 3 / 4 * S / 400e9
-    full = predict(LEAVES, "all_reduce", S, "three_level_rails").seconds
-    assert full == pytest.approx(near + on + 2 * S / 8 / 400e9)
-    crowded = predict(CROWDED, "all_reduce", S, "three_level_rails").seconds
-    assert crowded == pytest.approx(near + on + 2 * 4 * S / 8 / 400e9)
-    uneven = replace(LEAVES, links={**WIRE.links, SPINE: Link(latency=0.0, bandwidth=12.5e9)})
-    by_rail = predict(uneven, "all_reduce", S, "three_level_rails").seconds
-    assert by_rail == pytest.approx(crowded)  # all nodes cross: a quarter each, either way
-
-
-def test_everyone_to_everyone_over_uplinks_by_hand():
-    """32 ranks of a switch send S/64 to each of 32 beyond: 16 S over 8 uplinks, twice; over a
-    node's rails go 8 x 56 messages; and 1024 messages a switch keep rank by rank 32."""
-    direct = predict(CROWDED, "all_reduce", S, "two_shot").seconds
-    assert direct == pytest.approx(2 * 16 * S / 400e9)
-    wide = predict(replace(CROWDED, uplinks=1000), "all_reduce", S, "two_shot").seconds
-    assert wide == pytest.approx(2 * 8 * 56 / 64 * S / 400e9)
-
-
-def test_a_mixture_of_experts_exchange_by_hand():
-    """All-to-all of S on each of 1024 ranks, 128 nodes of 8: 1016/1024 of it leaves the node,
-    from 8 ranks over 8 rails of 50 GB/s; 1 ms of gaps at 1 us a message, and 4 us."""
-    machine = replace(presets()["h100-node"].shaped(nodes=128), overhead=0.0)
-    found = predict(machine, "all_to_all", 1 << 30, "linear")
-    rate = machine.links[NETWORK].rate
-    assert found.basis == "rounds"
-    assert found.seconds == pytest.approx(4e-6 + 1015e-6 + 2**30 * 1016 / 1024 / rate)
-    crowded = predict(CROWDED, "all_to_all", S, "linear").seconds
-    assert crowded == pytest.approx(32 * 32 * S / 64 / 400e9)
-
-
-def test_what_has_no_rounds_is_bounded_where_uplinks_are_shared():
-    """A binomial broadcast of 64 ranks, as if all 32 ranks of a switch sent S at once: 6 rounds;
-    and the clock, which knows no uplinks, plays nothing."""
-    found = predict(CROWDED, "broadcast", S, "binomial")
-    assert found.basis == "bound"
-    assert found.seconds == pytest.approx(6 * 32 * S / 400e9)
-    assert predict(replace(CROWDED, uplinks=1000), "broadcast", S, "binomial").seconds == (
-        pytest.approx(6 * 8 * S / 400e9)
-    )
-    assert predict(LEAVES, "broadcast", S, "binomial").basis == "schedule"
-    ring = [predict(CROWDED, "all_reduce", S, "ring")]
-    assert not played(CROWDED, ring)
-    assert played(
-        CROWDED.shaped(nodes=4), [predict(CROWDED.shaped(nodes=4), "all_reduce", S, "ring")]
-    )
-
-
-def test_few_nodes_of_a_machine_with_switches_are_on_one():
-    for nodes in (1, 2, 4):
-        few, alone = LEAVES.shaped(nodes=nodes), replace(LEAVES, nodes=nodes, nodes_per_switch=None)
-        for name in ("ring", "three_level_rails", "three_level_leaders", "two_shot"):
-            found = predict(few, "all_reduce", S, name).seconds
-            assert found == predict(alone, "all_reduce", S, name).seconds
 
 
 def test_options_are_chosen_for_the_size():
@@ -328,80 +249,3 @@ def test_played_beside_predicted():
     for each in shown:
         assert times[each.algorithm] == pytest.approx(each.seconds, rel=1e-6)
     assert played(presets()["h100-node"], predictions(presets()["h100-node"], "all_reduce", 8))
-
-
-# ---- break-even sizes --------------------------------------------------------------------
-
-
-def test_break_even_is_where_two_lines_cross():
-    """1 us + S / 1 GB/s and 11 us + S / 2 GB/s: at 20 kB."""
-    found = spans(lambda size: "a" if 1e-6 + size / 1e9 < 11e-6 + size / 2e9 else "b")
-    assert [each.algorithm for each in found] == ["a", "b"]
-    assert found[0].first == 0
-    assert found[1].first == pytest.approx(20_000, rel=0.003)
-
-
-def test_two_changes_between_two_powers_of_two_are_found():
-    names = {10_000: "b", 12_000: "c"}
-    found = spans(lambda size: next((v for k, v in reversed(names.items()) if size >= k), "a"))
-    assert [each.algorithm for each in found] == ["a", "b", "c"]
-    assert [each.first for each in found[1:]] == [
-        pytest.approx(10_000, rel=0.003), pytest.approx(12_000, rel=0.003)
-    ]  # fmt: skip
-
-
-def test_break_even_of_recursive_doubling_and_rabenseifner_by_hand():
-    """8 ranks: 3 alpha + 3 S beta against 6 alpha + 7/4 S beta: S = 3 alpha / (5/4 beta)."""
-    machine = Machine(name="m", links={NODE: Link(latency=2e-6, bandwidth=10e9)})
-    plans = planner(machine, "all_reduce")
-
-    def better(size: int) -> str:
-        one, other = (plans.of(name, size).seconds for name in ("recursive_doubling", "swing"))
-        return "doubling" if one < other else "halving"
-
-    found = spans(better)
-    assert found[1].first == pytest.approx(3 * 2e-6 * 4 / 5 * 10e9, rel=0.003)
-
-
-# ---- measured tables ---------------------------------------------------------------------
-
-TABLE = {"collective": "all_reduce", "algorithm": "NCCL", "ranks": 8, "nodes": 1}
-POINTS = ((1000, 10e-6), (4000, 20e-6), (16_000, 80e-6))
-
-
-def test_between_two_sizes_time_is_a_power_of_the_size():
-    table = Table(**TABLE, points=POINTS)
-    assert table.seconds(4000) == 20e-6
-    assert table.seconds(2000) == pytest.approx(10e-6 * 2**0.5)  # 4 times as long, twice the time
-    assert table.seconds(8000) == pytest.approx(40e-6)
-    assert table.covers(1000)
-    assert table.covers(16_000)
-    assert not table.covers(16_001)
-
-
-def test_beyond_the_last_it_is_a_line():
-    table = Table(**TABLE, points=POINTS)
-    assert table.seconds(500) == pytest.approx(10e-6 - 500 * 10e-6 / 3000)
-    assert table.seconds(0) == pytest.approx(10e-6 - 1000 * 10e-6 / 3000)
-    assert table.seconds(32_000) == pytest.approx(160e-6)  # a = 0
-    flat = Table(**TABLE, points=((1000, 10e-6), (2000, 9e-6)))  # as plateaus are, by chance
-    assert flat.seconds(0) == 10e-6
-    assert flat.seconds(4000) == 9e-6
-    alone = Table(**TABLE, points=((1000, 10e-6),))
-    assert (alone.seconds(10), alone.seconds(2000)) == (10e-6, pytest.approx(20e-6))
-
-
-@pytest.mark.parametrize(
-    "points", [(), ((0, 1.0),), ((2, 1.0), (1, 1.0)), ((1, 0.0),), ((1, float("nan")),)]
-)
-def test_a_table_that_cannot_be(points):
-    with pytest.raises(ArgumentError, match="all_reduce table must"):
-        Table(**TABLE, points=points)
-
-
-def test_a_machine_answers_from_its_table_first():
-    machine = replace(WIRE, tables=(Table(**TABLE, points=POINTS, source="mine"),))
-    found = predict(machine, "all_reduce", 2000)
-    assert (found.basis, found.source, found.sent) == ("measured", "mine", None)
-    assert predict(machine, "all_reduce", 10**6).basis == "extrapolated"
-    assert predict(machine.shaped(ranks_per_node=4), "all_reduce", 2000).basis == "rounds"
