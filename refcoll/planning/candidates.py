@@ -18,11 +18,10 @@ from refcoll.algorithms.declaration import Algorithm
 from refcoll.chunks import Layout, balanced, proportional
 from refcoll.planning.above import pattern
 from refcoll.planning.in_network import Streamed, adds_up
-from refcoll.planning.machine import NETWORK, SPINE, Machine
+from refcoll.planning.machine import SPINE, Machine
 from refcoll.planning.rounds import Shape, Timed
 from refcoll.planning.simulating import rates, simulated
 from refcoll.programs import Program
-from refcoll.rates import Number
 from refcoll.registry import DEFAULT_RADIX, DEFAULT_SEGMENTS, DEFAULT_SHARDS, program
 from refcoll.times import TimeClaim
 from refcoll.topology import Topology
@@ -143,14 +142,14 @@ class _Bound:
             on_a_rail = -(-on_a_rail // machine.rails)
         far = {name: (alpha, beta * on_a_rail) for name, (alpha, beta) in known.far.items()}
         if machine.shares_uplinks:
-            far[SPINE] = _crowded_uplinks(machine, far[NETWORK])
+            far[SPINE] = _crowded_uplinks(machine)
         self._rates = replace(known, far=far, ports="one")
 
     def seconds(self, nbytes: float) -> float:
         return self._overhead + float(self._claim(int(nbytes), self._rates))
 
 
-def _crowded_uplinks(machine: Machine, rail: tuple[Number, Number]) -> tuple[float, Number]:
-    """(Alpha, beta) where all ranks of a switch use its uplinks, or all of a node its rails."""
+def _crowded_uplinks(machine: Machine) -> tuple[float, float]:
+    """(Alpha, beta) where all ranks of a switch use its uplinks at once."""
     link, ranks = machine.links[SPINE], machine.on_switch * machine.ranks_per_node
-    return link.latency, max(ranks / (link.rate * (machine.uplinks or 1)), rail[1])
+    return link.latency, ranks / (link.rate * (machine.uplinks or 1))
