@@ -89,5 +89,5 @@ def training(
         compress=compress,
         zero2=zero == 2,
         late=seconds(late, "straggler"),
-        slowdown=interference,
+        interference=interference,
     )

@@ -69,7 +69,7 @@ def _sums(made: Step) -> Iterator[str]:
     if told.late:
         yield f"the last rank begins {said_seconds(told.late)} late, and all wait for it"
     slowed = first.backward_end - told.backward
-    if told.slowdown > 1:
+    if told.interference > 1:
         yield f"backward takes {said_seconds(slowed)} longer beside reductions"
 
 

@@ -47,7 +47,7 @@ def _inputs(made: Why, model: str) -> Iterator[str]:
         f"forward {said_seconds(told.forward_seconds)}, backward {said_seconds(told.backward)}"
     )
     yield (
-        f"interference: computing takes {told.slowdown:g} times as long beside a reduction; "
+        f"interference: computing takes {told.interference:g} times as long beside a reduction; "
         f"straggler: {said_seconds(told.late) if told.late else 'none'}"
     )
 

@@ -97,7 +97,7 @@ def timed(training: Training, ranks: int, lengths: Sequence[float], gather: floa
     """With buckets that take ``lengths``, and a gather that takes as long as given."""
     needed = work(training)
     after = training.backward - sum(needed)
-    late, slowdown = training.late, training.slowdown
+    late, slowdown = training.late, training.interference
     buckets, last = reduced(needed, lengths, begin=late, slowdown=slowdown, after=after)
     computing = Computing(0.0, slowdown, buckets)
     ready = [computing.advance(each) for each in needed]

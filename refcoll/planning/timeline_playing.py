@@ -88,7 +88,7 @@ def played_step(training: Training, machine: Machine) -> float | None:
     needed = work(training)
     begins = [0.0] * (machine.ranks - 1) + [training.late]
     after = training.backward - sum(needed)
-    spans, ready = events(needed, lengths, begins, training.slowdown, after)
+    spans, ready = events(needed, lengths, begins, training.interference, after)
     return max(spans[-1][1], *(each[-1] for each in ready))
 
 

@@ -45,7 +45,7 @@ class Training:
     """Gradients are reduce-scattered, and parameters gathered at the end of the step."""
     late: float = 0.0
     """How much later than the others the last rank begins a backward that is reduced."""
-    slowdown: float = 1.0
+    interference: float = 1.0
     """How many times longer computing takes while a bucket is being reduced."""
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Training:
         require("forward", self.forward_seconds, "seconds, 0 or more", lambda value: value >= 0)
         require("compress", self.compress, "1 or more", lambda value: value >= 1)
         require("late", self.late, "seconds, 0 or more", lambda value: value >= 0)
-        require("slowdown", self.slowdown, "1 or more", lambda value: value >= 1)
+        require("interference", self.interference, "1 or more", lambda value: value >= 1)
         within(self.accumulate, "accumulate", 1)
         flag(self.reduce_all, "reduce_all")
         flag(self.zero2, "zero2")

@@ -95,7 +95,7 @@ def _benchmark(row: Row, cap: int, slowdown: float, cost: float = 0.0) -> float:
     machine = _infiniband().shaped(nodes=row.nodes, ranks_per_node=row.ranks // row.nodes)
     plain = _ddp(cap)
     backward = plain.backward + cost * len(plain.buckets)
-    return step(replace(plain, backward=backward, slowdown=slowdown), machine).seconds
+    return step(replace(plain, backward=backward, interference=slowdown), machine).seconds
 
 
 def _infiniband() -> Machine:

@@ -45,16 +45,16 @@ class Setup:
     @cached_property
     def step(self) -> Step:
         """All causes together."""
-        return self._step(latency=True, slowdown=True, late=True)
+        return self._step(latency=True, interference=True, late=True)
 
     @cached_property
     def causes(self) -> Mapping[str, float]:
         """Seconds for each micro-batch, by cause; their sum is the step's."""
         compute = self.training.compute / self.training.accumulate
         steps = [
-            self._step(latency=False, slowdown=False, late=False),
-            self._step(latency=True, slowdown=False, late=False),
-            self._step(latency=True, slowdown=True, late=False),
+            self._step(latency=False, interference=False, late=False),
+            self._step(latency=True, interference=False, late=False),
+            self._step(latency=True, interference=True, late=False),
             self.step,
         ]
         totals = [0.0, compute, *(each.per_micro_batch for each in steps)]
@@ -66,7 +66,7 @@ class Setup:
         """The same on one of its nodes, where no rank is later than usual."""
         return Setup(replace(self.training, late=0.0), self.machine.shaped(nodes=1))
 
-    def _step(self, *, latency: bool, slowdown: bool, late: bool) -> Step:
+    def _step(self, *, latency: bool, interference: bool, late: bool) -> Step:
         told = self.training
         made = calls(told, self.machine.shaped(tables=()))
 
@@ -74,7 +74,9 @@ class Setup:
             return each.seconds - (0.0 if latency else each.latency or 0.0)
 
         changed = replace(
-            told, slowdown=told.slowdown if slowdown else 1.0, late=told.late if late else 0.0
+            told,
+            interference=told.interference if interference else 1.0,
+            late=told.late if late else 0.0,
         )
         lengths = [seconds(each) for each in made.buckets]
         gather = sum(seconds(each) for each in made.gathers)

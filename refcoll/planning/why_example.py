@@ -23,7 +23,7 @@ def example() -> Why:
     """
     training = Training(
         model=parameter_shapes("resnet50"), forward=0.032, backward=0.064, cap_bytes=MIB,
-        algorithm="NCCL", slowdown=1.1, late=0.002,
+        algorithm="NCCL", interference=1.1, late=0.002,
     )  # fmt: skip
     return Why(Setup(training, preset("p3.16xlarge").shaped(nodes=4)), CHANGES)
 

@@ -90,7 +90,7 @@ def test_the_closed_form_and_the_events_agree_exactly(seed):
 
 
 def test_a_rank_on_time_agrees_with_the_events():
-    trained = training(late=0.3, slowdown=1.5)
+    trained = training(late=0.3, interference=1.5)
     lengths = [0.2, 0.1, 0.4, 0.3]
     on_time, late = timed(trained, 3, lengths).timelines
     played, marks = events(work(trained), lengths, [0.0, 0.0, 0.3], 1.5)
@@ -155,7 +155,7 @@ def test_a_step_agrees_with_schedules_played_event_by_event(algorithm, within):
     """docs/planning.md: double trees are up to 5 % from above; few buckets of these take one."""
     told = Training(
         model=parameter_shapes("resnet50"), backward=0.05, cap_bytes=10 * MIB, late=0.003,
-        algorithm=algorithm, slowdown=1.2,
+        algorithm=algorithm, interference=1.2,
     )  # fmt: skip
     machine = preset("p3.16xlarge").shaped(nodes=2, ranks_per_node=4)
     played = played_step(told, machine)
@@ -228,7 +228,7 @@ def test_algorithms_that_can_run(zero2):
     [
         ({"backward": 0.0}, "backward=0.0 must be seconds, above 0"),
         ({"forward": -1.0}, "forward=-1.0 must be seconds, 0 or more"),
-        ({"slowdown": 0.5}, "slowdown=0.5 must be 1 or more"),
+        ({"interference": 0.5}, "interference=0.5 must be 1 or more"),
         ({"compress": 0.5}, "compress=0.5 must be 1 or more"),
         ({"late": -1.0}, "late=-1.0 must be seconds, 0 or more"),
         ({"accumulate": 0}, "accumulate=0"),

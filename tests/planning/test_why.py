@@ -53,7 +53,7 @@ def test_causes_by_hand():
     links = {NETWORK: Link(latency=0.05, bandwidth=1e3)}
     machine = Machine(name="two", links=links, nodes=2, ranks_per_node=1)
     told = Training(
-        model=(Tensor("a", (100,)),), backward=1.0, algorithm="ring", late=0.25, slowdown=1.5
+        model=(Tensor("a", (100,)),), backward=1.0, algorithm="ring", late=0.25, interference=1.5
     )
     made = Why(Setup(told, machine))
     expected = {
@@ -83,7 +83,7 @@ def test_the_mean_is_over_all_orders(told):
 
 def test_without_interference_and_stragglers_a_fast_network_saturates(told):
     """Measured latencies and rates alone bring nearly all of 4."""
-    quiet = replace(told.changed.training, slowdown=1.0, late=0.0, accumulate=8)
+    quiet = replace(told.changed.training, interference=1.0, late=0.0, accumulate=8)
     fast = Setup(quiet, told.setup.machine.shaped(rails=8))
     made = Why(fast)
     assert 3.98 < made.scaling(fast) <= 4
