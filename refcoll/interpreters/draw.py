@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from refcoll.interpreters.count import count
+from refcoll.interpreters.fitting import require_fit
 from refcoll.interpreters.story import ONE_DIGIT, SHOWN, Story, name_of, numbers
 from refcoll.interpreters.table import table
 from refcoll.programs import Program, require_program
@@ -22,9 +23,10 @@ _COPYING = "Chunks travel as they are: whoever receives one keeps it."
 def draw(program: Program) -> str:
     """The story of a program, step by step, as a table of steps x ranks.
 
-    Raises a ScheduleError where sends and receives do not match.
+    Raises a ScheduleError where sends and receives do not match, or name what does not exist.
     """
     require_program(program)
+    require_fit(program, program.layout(program.chunks))
     story = Story(program)
     lines = [*_legend(program), ""]
     rows: list[list[str] | str] = [["", *_rank_names(program)], *story.start()]

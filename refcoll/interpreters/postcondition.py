@@ -53,7 +53,8 @@ def _wrong(value: Expression, wanted: frozenset[int], chunk: int) -> str:
     """What is wrong with a value, in words: who is missing, doubled, or does not belong."""
     of = f" of rank {value.first}" if value.left is None else ""
     if value.chunk == MIXED:
-        return f"mixes different chunks: {value}"
+        mixed: frozenset[int] = value.evaluate(lambda _, chunk: frozenset([chunk]), frozenset.union)
+        return f"mixes chunks {' and '.join(map(str, sorted(mixed)))}: {value}"
     if value.chunk != chunk:
         return f"holds chunk {value.chunk}{of}, not chunk {chunk}"
     held = value.contributors()

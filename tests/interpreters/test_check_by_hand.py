@@ -107,7 +107,7 @@ def test_a_chunk_of_another_name_is_not_the_one_asked_for():
     steps = [[(Send((0, 0), 1),)], [(Copy((0, 1), 0),)]]
     assert [str(failure) for failure in check(from_steps("broadcast", steps, 2)).failures] == [
         "matching: rank 1 step 1: Copy(chunks=(0, 1), source=0) meets "
-        "Send(chunks=(0, 0), to=1) of rank 0 step 1",
+        "Send(chunks=(0, 0), to=1) of rank 0 step 1, of other chunks",
         "result: at the end chunk 1 on rank 1 holds chunk 0 of rank 0, not chunk 1",
     ]
 
@@ -128,7 +128,7 @@ def test_a_result_in_the_wrong_area_is_said_to_be_missing_there():
 def test_chunks_must_not_be_mixed():
     steps = [[(Reduce(0, 1),)], [(Send(1, 0),)]]
     assert [f.message for f in check(from_steps("reduce", steps, 2)).failures[1:]] == [
-        "at the end chunk 0 on rank 0 mixes different chunks: (x0+x1)",
+        "at the end chunk 0 on rank 0 mixes chunks 0 and 1: (x0+x1)",
         "at the end chunk 1 on rank 0 lacks rank 1",
     ]
 
