@@ -111,7 +111,7 @@ def _summary(program: Program) -> Iterator[str]:
     unit = 60 * program.chunks
     counts = count(program, unit)
     last = max(numbers(program), default=-1) + 1
-    each = f"; no rank takes part in more than {counts.steps}" if counts.steps < last else ""
+    each = f"; no rank sends or receives in more than {counts.steps}" if counts.steps < last else ""
     yield f"Done after {last} step{'' if last == 1 else 's'}{each}."
     if not program.collective.synchronises:
         most, least = max(counts.sent, counts.received) / unit, float(counts.least) / unit
