@@ -10,6 +10,9 @@ from refcoll.errors import ArgumentError, integer, within
 from refcoll.programs import Program
 from refcoll.schedule import Action, Copy, Reduce, Send, Step, peer
 
+_MOST_STEPS = 1_000_000
+"""Steps of one rank, so that a generator without an end is an error, not a wait for ever."""
+
 
 def from_steps(
     collective: str,
@@ -26,9 +29,10 @@ def from_steps(
 
     ``steps`` has the ``helpers``, who own no input and output, last; ``areas`` is 1 plus
     the areas of scratch, and the result stands in ``result_area``.  Raises ArgumentError
-    where collective, chunks or root make no sense for so many ranks.
+    where collective, chunks or root make no sense for so many ranks, a step is no tuple of
+    actions, or a rank has more than a million steps.
     """
-    if not isinstance(steps, Sequence) or isinstance(steps, str | bytes):
+    if not isinstance(steps, Sequence) or isinstance(steps, str | bytes) or not steps:
         raise ArgumentError(f"steps={steps!r:.80} must be a list with an iterable of steps a rank")
     if not isinstance(name, str):
         raise ArgumentError(f"name={name!r:.80} must be a string")
@@ -65,6 +69,10 @@ def _checked(steps: Iterable[Step], rank: int) -> Iterator[Step]:
             f"steps[{rank}]={steps!r:.80} is no list of steps; call it, if a function"
         )
     for number, step in enumerate(steps, 1):
+        if number > _MOST_STEPS:
+            raise ArgumentError(
+                f"steps[{rank}] has more than {_MOST_STEPS:,} steps; see that it ends"
+            )
         if not isinstance(step, tuple) or not all(isinstance(a, Action) for a in step):
             raise ArgumentError(
                 f"rank {rank} step {number} is {step!r:.80}; a step is a tuple of Send, Copy and "

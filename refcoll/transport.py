@@ -127,9 +127,12 @@ class Transport(Protocol):
     threads: bool
     """Whether several threads may use the transport, one after another."""
     arrays: Arrays = HOST
-    """Whose arrays views are.  All but those of channel 0, the handshake's: numpy's always."""
+    """Whose arrays views are.  All but those of channel 0, the handshake's: numpy's always.
+
+    A class that does not inherit from this one says ``arrays = HOST`` itself.
+    """
     doing: Callable[[], str]
-    """What this rank is about, in words.  The caller sets it; it is asked only in need."""
+    """What this rank is about, in words: ``idle`` until the caller sets it.  Asked only in need."""
 
     def prepare(
         self, sends: Sequence[Outgoing], receives: Sequence[Incoming], channel: int

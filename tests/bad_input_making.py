@@ -13,6 +13,7 @@ the argument, its value and the remedy, with " ... " between them.  Names in bot
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 
@@ -49,7 +50,7 @@ NAMES = {
     "first": FIRST, "nan": float("nan"), "inf": float("inf"),
     "ring": refcoll.program("all_reduce", "ring", 4),
     "exchange": refcoll.program("all_to_all", "pairwise", 4),
-    "ones": np.ones(4), "Layout": Layout, "end": InProcess(World(1), 0),
+    "ones": np.ones(4), "repeat": repeat, "Layout": Layout, "end": InProcess(World(1), 0),
     **{name: getattr(refcoll, name) for name in refcoll.__all__},
 }  # fmt: skip
 """What expressions may name besides what depends on the rank."""

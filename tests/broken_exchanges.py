@@ -104,6 +104,41 @@ class NamesNobody(BrokenExchanges):
                 raise DeadlineError("it took too long") from None
 
 
+class CallsDeadlinesFailures(BrokenExchanges):
+    class exchange(Broken):  # noqa: N801
+        def wait(self, index, timeout):
+            try:
+                return self.inner.wait(index, timeout)
+            except DeadlineError as error:
+                raise TransportError(error.message, culprit=error.culprit) from None
+
+
+class BlamesNoSilence(BrokenExchanges):
+    class exchange(Broken):  # noqa: N801
+        def wait(self, index, timeout):
+            try:
+                return self.inner.wait(index, timeout)
+            except DeadlineError as error:
+                raise DeadlineError(error.message) from None
+
+
+class ReleasesLate(BrokenExchanges):
+    """Takes its own time, not its caller's."""
+
+    class exchange(Broken):  # noqa: N801
+        def release(self, timeout):
+            self.inner.release(timeout + 1.5)
+
+
+class NamesNobodyInARelease(BrokenExchanges):
+    class exchange(Broken):  # noqa: N801
+        def release(self, timeout):
+            try:
+                self.inner.release(timeout)
+            except TransportError:
+                raise DeadlineError("it took too long") from None
+
+
 class Miscounts(BrokenExchanges):
     class exchange(Broken):  # noqa: N801
         def received(self, index):

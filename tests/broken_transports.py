@@ -7,12 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from broken_exchanges import (
+    BlamesNoSilence,
     Broken,
+    CallsDeadlinesFailures,
     Corrupts,
     LendsOneScratch,
     Miscounts,
     NamesNobody,
+    NamesNobodyInARelease,
     Overruns,
+    ReleasesLate,
     ReleasesTooSoon,
     SendsOneAfterAnother,
     SwallowsDeadlines,
@@ -128,7 +132,36 @@ class BlamesNobody(Broken):
         self.inner.abort(reason)
 
 
+class SaysNothingOfThreads(Broken):
+    @property
+    def threads(self):
+        return None
+
+
+class DoesNothingInWords(Broken):
+    @property
+    def doing(self):
+        return lambda: None
+
+
+class FailsAsAWhole(Broken):
+    """A part that gives up takes the whole with it."""
+
+    def subgroup(self, ranks, channel):
+        part = Broken(self.inner.subgroup(ranks, channel))
+        part.abort = self.inner.abort
+        return part
+
+
 BROKEN = [
+    (SaysNothingOfThreads, "describes_itself"),
+    (DoesNothingInWords, "describes_itself"),
+    (FailsAsAWhole, "tells_parts_of_a_failure"),
+    (FailsAlone, "tells_parts_of_a_failure"),
+    (CallsDeadlinesFailures, "blames_who_keeps_silent"),
+    (BlamesNoSilence, "blames_who_keeps_silent"),
+    (ReleasesLate, "ends_a_release_in_time"),
+    (NamesNobodyInARelease, "ends_a_release_in_time"),
     (FailsAlone, "tells_all_of_a_failure"),
     (BlamesNobody, "tells_all_of_a_failure"),
     (MistakesItsRank, "describes_itself"),

@@ -11,8 +11,8 @@ and gets from r - k.  Either moves (N-1)/N S, which is least.
 *Bruck*: ceil(log2 N) steps.  The block for the rank i further on travels i in powers of
 two: in round k, of distance 2^k, everyone passes on all blocks whose i has bit k.
 
-        size 4, rank 0:   round 0: the blocks for 1 and 3 go one further
-                          round 1: those for 2 and 3 (by now from ranks 0, 3) go two further
+        size 4, rank 0:   round 0: its blocks of i = 1 and 3 go to rank 1
+                          round 1: its own of i = 2 and rank 3's of i = 3 go to rank 2
 
 The input is area 0, the result area 1.  Bruck's blocks rest in area 2 and area 0 in turn,
 so that no round copies into what it sends, and make their last hop into area 1.

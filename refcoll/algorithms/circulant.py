@@ -4,16 +4,17 @@
         in a round of phase k = 0, 1, ..., L-1, 0, 1, ...  rank r hears from r - s_k and
         tells r + s_k                                                        (mod N)
 
-Once the pipeline is full every rank receives in every round, and in L rounds L different
-segments: one of the L that the root sends in them, which is its *base*, and L - 1 of those
-before.  Which one comes in phase k is a table of L numbers a rank (``receives``), found by
-walking the decreasing sums of skips that lead from the root to rank r: a skip's number is
-that of a segment, and each skip serves once.
+The first round has phase (1 - M) mod L, so that the last one has phase L - 1.  Once the
+pipeline is full every rank receives in every round, and in L rounds L different segments: one
+of the L that the root sends in them, which is its *base*, and L - 1 of those before.  Which one
+comes in phase k is a table of L numbers a rank (``receives``), found by walking the decreasing
+sums of skips that lead from the root to rank r: a skip's number is that of a segment, and each
+skip serves once.
 
-Size 4, skips 1, 2: the root sends segment t in round t.  Rank 1's table is (0, -1), rank
-2's (-2, 1), rank 3's (-1, 0): rank 1 hears segment 0 from rank 0 in round 0, rank 2
-segment 1 from 0 in round 1, while 3 hears 0 from 1; in round 2 rank 1 hears 2, rank 3 1
-from 2, ...  The reduce is the broadcast backwards in time.
+Size 4, skips 1, 2, M odd (round 0 has phase 0): the root sends segment t in round t.  Rank 1's
+table is (0, -1), rank 2's (-2, 1), rank 3's (-1, 0): rank 1 hears segment 0 from rank 0 in round
+0, rank 2 segment 1 from 0 in round 1, while 3 hears 0 from 1; in round 2 rank 1 hears 2, rank 3
+1 from 2, ...  The reduce is the broadcast backwards in time.
 (Traff, Optimal broadcast schedules in logarithmic time with applications to broadcast,
 all-broadcast, reduction and all-reduction, 2024.)
 """

@@ -11,8 +11,8 @@ The first tree is the in-order tree of ``binary_tree``: leaves on the odd ranks,
                   / \   / \                                                   / \   / \
                  1   3 5   7                                                 6   4 2   0
 
-For even N a rank that is a leaf in one tree is not in the other (for odd N the second tree
-is the first, shifted by one), so both directions of every link are used.  Each half goes
+A rank that is a leaf in one tree is not in the other (for odd N the second tree is the first,
+shifted by one), so both directions of every link are used.  Each half goes
 up, merged at every node, and down again, in M segments, one a round, through a tree whose
 deepest leaf lies D = ceil(log2 N) below the root.  With d = depth of my rank, in round t I
     take segment t - (D - d - 1) from my children,  send segment t - (D - d) to my parent,

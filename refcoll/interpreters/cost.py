@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from refcoll.errors import ArgumentError, integer
 from refcoll.interpreters.clock import finish_times
+from refcoll.interpreters.fitting import require_fit
 from refcoll.programs import Program, require_program
 from refcoll.rates import Ports, checked_rates
 
@@ -36,10 +37,13 @@ def cost(
     ``refcoll.topology.LINKS``: "between nodes", ...  ``rails`` gives, of classes whose links
     the ranks of a node share, how many a node has: {"between nodes": 1} is one network card for
     all its ranks.  Raises ArgumentError for a latency below 0, a bandwidth not above 0, another
-    class, no rail, or rails for a program whose messages do not stand in rounds.
+    class, no rail, or rails for a program whose messages do not stand in rounds, and
+    ScheduleError where sends and receives do not match, or name what does not exist.
     """
     require_program(program)
     if integer(nbytes, "nbytes") < 0:
         raise ArgumentError(f"nbytes={nbytes} must not be negative")
     rates = checked_rates(latency, bandwidth, reduce_bandwidth, ports, links, rails)
-    return float(max(finish_times(program, program.layout(nbytes), rates)))
+    layout = program.layout(nbytes)
+    require_fit(program, layout)
+    return float(max(finish_times(program, layout, rates)))

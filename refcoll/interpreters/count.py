@@ -14,6 +14,7 @@ from refcoll.chunks import Layout, runs
 from refcoll.errors import ArgumentError, integer
 from refcoll.graph import Graph
 from refcoll.interpreters.clock import finish_times
+from refcoll.interpreters.fitting import require_fit
 from refcoll.interpreters.lockstep import (
     message_sizes,
     require_countable,
@@ -104,7 +105,7 @@ def count(program: Program, elements: int | Layout) -> Counts:
     """Count ``program`` on a vector of ``elements``, or cut as the given layout says.
 
     Raises ArgumentError for fewer than none, or more than can be added up in 63 bits, and
-    ScheduleError where sends and receives do not match.
+    ScheduleError where sends and receives do not match, or name what does not exist.
     """
     require_program(program)
     if not isinstance(elements, Layout) and integer(elements, "elements") < 0:
@@ -113,6 +114,7 @@ def count(program: Program, elements: int | Layout) -> Counts:
         program.cut(elements.count, elements) if isinstance(elements, Layout)
         else program.layout(elements)
     )  # fmt: skip
+    require_fit(program, layout)
     counts = Counts([RankCounts() for _ in range(program.ranks)])
     steps = uniform(program) if program.size >= MANY else None
     if steps is not None and _fits(steps, layout):

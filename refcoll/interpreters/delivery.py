@@ -18,7 +18,7 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from refcoll.graph import Graph
-from refcoll.schedule import Action, ScheduleError, Send
+from refcoll.schedule import Action, ScheduleError, Send, peer
 
 Place: TypeAlias = tuple[int, int, int]
 """One action: (rank, node, position in the step)."""
@@ -178,8 +178,14 @@ class _Play:
         for rank, waits in enumerate(self.waits):
             for index, waiting in enumerate(waits):
                 if waiting and not self.needs[rank][index]:
-                    open_actions = ", ".join(str(a) for a in self._unmet(rank, index))
+                    open_actions = ", ".join(map(self._open, self._unmet(rank, index)))
                     yield f"{self._named(rank, index)} waits in {open_actions}"
+
+    def _open(self, action: Action) -> str:
+        """What is waited in, and that it is in vain where the other end has done all it does."""
+        other = peer(action)
+        ended = 0 <= other < len(self.graphs) and self.done[other] == len(self.graphs[other])
+        return f"{action}, though rank {other} has ended" if ended else str(action)
 
     def _unmet(self, rank: int, index: int) -> Iterator[Action]:
         node = self.graphs[rank][index]

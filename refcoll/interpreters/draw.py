@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from refcoll.interpreters.count import count
+from refcoll.interpreters.fitting import require_fit
 from refcoll.interpreters.story import ONE_DIGIT, SHOWN, Story, name_of, numbers
 from refcoll.interpreters.table import table
 from refcoll.programs import Program, require_program
@@ -22,9 +23,10 @@ _COPYING = "Chunks travel as they are: whoever receives one keeps it."
 def draw(program: Program) -> str:
     """The story of a program, step by step, as a table of steps x ranks.
 
-    Raises a ScheduleError where sends and receives do not match.
+    Raises a ScheduleError where sends and receives do not match, or name what does not exist.
     """
     require_program(program)
+    require_fit(program, program.layout(program.chunks))
     story = Story(program)
     lines = [*_legend(program), ""]
     rows: list[list[str] | str] = [["", *_rank_names(program)], *story.start()]
@@ -109,7 +111,7 @@ def _summary(program: Program) -> Iterator[str]:
     unit = 60 * program.chunks
     counts = count(program, unit)
     last = max(numbers(program), default=-1) + 1
-    each = f"; no rank takes part in more than {counts.steps}" if counts.steps < last else ""
+    each = f"; no rank sends or receives in more than {counts.steps}" if counts.steps < last else ""
     yield f"Done after {last} step{'' if last == 1 else 's'}{each}."
     if not program.collective.synchronises:
         most, least = max(counts.sent, counts.received) / unit, float(counts.least) / unit

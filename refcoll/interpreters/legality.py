@@ -23,12 +23,23 @@ class Failure:
 
 def illegalities(program: Program) -> Iterator[Failure]:
     """Actions that name what does not exist, and steps that write what they must not."""
+    yield from out_of_bounds(program)
+    for where, step in _steps(program):
+        yield from _races(where, step)
+    yield from _races_between_steps(program)
+
+
+def out_of_bounds(program: Program) -> Iterator[Failure]:
+    """Actions that name a rank or a chunk that does not exist."""
+    for where, step in _steps(program):
+        yield from _bounds(program, where, step)
+
+
+def _steps(program: Program) -> Iterator[tuple[str, Step]]:
+    """Every step, and where it stands, in words."""
     for rank, graph in enumerate(program.graphs):
         for node in graph:
-            where = f"rank {rank} step {node.number + 1}"
-            yield from _bounds(program, where, node.actions)
-            yield from _races(where, node.actions)
-    yield from _races_between_steps(program)
+            yield f"rank {rank} step {node.number + 1}", node.actions
 
 
 def _bounds(program: Program, where: str, step: Step) -> Iterator[Failure]:

@@ -6,6 +6,7 @@ from refcoll.interpreters.expression import MIXED, Expression
 from refcoll.interpreters.legality import Failure
 from refcoll.interpreters.symbolic_run import SymbolicRun
 from refcoll.programs import Program
+from refcoll.words import ranked
 
 
 def judge(run: SymbolicRun) -> None:
@@ -53,14 +54,17 @@ def _wrong(value: Expression, wanted: frozenset[int], chunk: int) -> str:
     """What is wrong with a value, in words: who is missing, doubled, or does not belong."""
     of = f" of rank {value.first}" if value.left is None else ""
     if value.chunk == MIXED:
-        return f"mixes different chunks: {value}"
+        mixed: frozenset[int] = value.evaluate(lambda _, chunk: frozenset([chunk]), frozenset.union)
+        return f"mixes chunks {' and '.join(map(str, sorted(mixed)))}: {value}"
     if value.chunk != chunk:
         return f"holds chunk {value.chunk}{of}, not chunk {chunk}"
     held = value.contributors()
-    said = [f"lacks rank {who}" for who in sorted(wanted - held.keys())]
-    said += [f"has rank {who} {times} times" for who, times in sorted(held.items()) if times > 1]
-    said += [f"has rank {who}, which is not asked for" for who in sorted(held.keys() - wanted)]
-    return ", ".join(said)
+    missing, extra = sorted(wanted - held.keys()), sorted(held.keys() - wanted)
+    said = [f"lacks {ranked(missing)}"] if missing else []
+    for times in sorted(set(held.values()) - {1}):
+        repeated = ranked(sorted(who for who in held if held[who] == times))
+        said.append(f"has {repeated} {'twice' if times == 2 else f'{times} times'}")
+    return "; ".join(said + ([f"has {ranked(extra)}, not asked for"] if extra else []))
 
 
 def _judge_agreement(run: SymbolicRun) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from refcoll.chunks import Layout
 from refcoll.errors import ArgumentError
 from refcoll.interpreters.delivery import Place
+from refcoll.interpreters.fitting import require_fit
 from refcoll.interpreters.free import played
 from refcoll.interpreters.replay import replay
 from refcoll.interpreters.turning import simulated
@@ -30,7 +31,8 @@ def simulate(
 
     ``inputs[rank]`` is the rank's whole vector, 1-D and alike in length and dtype, of which
     only what the collective starts from counts; none is changed.  Raises ArgumentError for
-    inputs that do not fit, and ScheduleError where sends and receives do not match.
+    inputs that do not fit, and ScheduleError where sends and receives do not match, or name what
+    does not exist.
     """
     require_program(program)
     _require_inputs(program, inputs)
@@ -38,6 +40,7 @@ def simulate(
     if program.collective.reduces:
         merging.require(inputs[0].dtype)
     cut = program.cut(count, layout)
+    require_fit(program, cut)
     if program.size >= MANY and (steps := uniform(program)) is not None:
         return _finished(program, simulated(steps, inputs, merging, cut), merging)
     memory = _Memory(program, cut, merging, inputs)

@@ -60,7 +60,7 @@ class SymbolicRun(Symbols):
                 "matching",
                 rank,
                 index,
-                f"{action} meets {sent} of rank {source} step {other.number + 1}",
+                f"{action} meets {sent} of rank {source} step {other.number + 1}, of other chunks",
             )
         self.aligned &= other.number == self.program.graphs[rank][index].number
 

@@ -81,8 +81,17 @@ def test_two_exchanges_with_the_same_rank_count_twice():
     exchange = [[(Send(0, 1 - r), Reduce(0, 1 - r))] * 2 for r in (0, 1)]
     report = check(from_steps("all_reduce", exchange, 1))
     assert [str(f) for f in report.failures] == [
-        f"result: at the end chunk 0 on rank {rank} has rank 0 2 times, has rank 1 2 times"
-        for rank in (0, 1)
+        f"result: at the end chunk 0 on rank {rank} has ranks 0-1 twice" for rank in (0, 1)
+    ]
+
+
+def test_many_ranks_are_named_as_spans_and_by_how_often_they_are_there():
+    """Rank 5 gets 0 once more twice, 1 and 2 once more, and never 4; a reduce to it."""
+    gives = [[(Send(0, 5),)] * times for times in (3, 2, 2, 1, 0)]
+    takes = [(Reduce(0, rank),) for rank, mine in enumerate(gives) for _ in mine]
+    report = check(from_steps("reduce", [*gives, takes], 1, root=5))
+    assert [f.message for f in report.failures] == [
+        "at the end chunk 0 on rank 5 lacks rank 4; has ranks 1-2 twice; has rank 0 3 times"
     ]
 
 
@@ -90,7 +99,7 @@ def test_a_piece_that_comes_back_and_is_merged_is_there_twice():
     steps = [[(Copy(1, 1),), (Send(1, 1),)], [(Send(1, 0),), (Reduce(1, 0),)]]
     lacks, twice = check(from_steps("all_gather", steps, 2)).failures
     assert lacks.message == "chunk 0 on rank 1 is empty"
-    assert twice.message == "at the end chunk 1 on rank 1 has rank 1 2 times"
+    assert twice.message == "at the end chunk 1 on rank 1 has rank 1 twice"
 
 
 def test_who_is_not_asked_for_is_named():
@@ -99,7 +108,7 @@ def test_who_is_not_asked_for_is_named():
     made = from_steps("all_reduce", exchange, 1)
     alone = replace(made, collective=replace(made.collective, after=lambda *_: frozenset({0})))
     assert [failure.message for failure in check(alone).failures] == [
-        f"at the end chunk 0 on rank {rank} has rank 1, which is not asked for" for rank in (0, 1)
+        f"at the end chunk 0 on rank {rank} has rank 1, not asked for" for rank in (0, 1)
     ]
 
 
@@ -107,7 +116,7 @@ def test_a_chunk_of_another_name_is_not_the_one_asked_for():
     steps = [[(Send((0, 0), 1),)], [(Copy((0, 1), 0),)]]
     assert [str(failure) for failure in check(from_steps("broadcast", steps, 2)).failures] == [
         "matching: rank 1 step 1: Copy(chunks=(0, 1), source=0) meets "
-        "Send(chunks=(0, 0), to=1) of rank 0 step 1",
+        "Send(chunks=(0, 0), to=1) of rank 0 step 1, of other chunks",
         "result: at the end chunk 1 on rank 1 holds chunk 0 of rank 0, not chunk 1",
     ]
 
@@ -128,7 +137,7 @@ def test_a_result_in_the_wrong_area_is_said_to_be_missing_there():
 def test_chunks_must_not_be_mixed():
     steps = [[(Reduce(0, 1),)], [(Send(1, 0),)]]
     assert [f.message for f in check(from_steps("reduce", steps, 2)).failures[1:]] == [
-        "at the end chunk 0 on rank 0 mixes different chunks: (x0+x1)",
+        "at the end chunk 0 on rank 0 mixes chunks 0 and 1: (x0+x1)",
         "at the end chunk 1 on rank 0 lacks rank 1",
     ]
 

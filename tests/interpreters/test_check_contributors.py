@@ -6,6 +6,7 @@ from collections import Counter
 
 from refcoll import Copy, Reduce, algorithms, check
 from refcoll.schedule import indices
+from refcoll.words import ranked
 from samples import through
 from sown_faults import dropped_reduce_at_both_ends, sample
 from taken_apart import at, places, rebuilt, right, send_of, steps_of
@@ -26,9 +27,10 @@ def test_a_dropped_reduce_lacks_whom_it_should_have_brought(each, size):
                 wanted = made.after(rank, chunk)
                 missing = sorted(set(wanted or ()) - set(held[rank][chunk]))
                 if missing:
-                    lacks = ", ".join(f"lacks rank {who}" for who in missing)
                     area = f" of area {made.result_area}" if made.areas > 1 else ""
-                    expected.add(f"at the end chunk {chunk}{area} on rank {rank} {lacks}")
+                    expected.add(
+                        f"at the end chunk {chunk}{area} on rank {rank} lacks {ranked(missing)}"
+                    )
         assert expected
         assert said == expected
 

@@ -107,7 +107,7 @@ def test_every_verdict_is_reached():
         (dropped_receive, ["rank 3 step 6 waits in Send(chunks=1, to=0)"]),
         (dropped_send, ["rank 1 step 6 waits in Copy(chunks=2, source=0)"]),
         # Chunk 2 goes from rank 3 by 0 and 1 to 2; the first message of it is rank 3's own.
-        (doubled_reduce, ["chunk 2 on rank 0", "has rank 3 2 times"]),
+        (doubled_reduce, ["chunk 2 on rank 0", "has rank 3 twice"]),
         (dropped_reduce_at_both_ends, ["chunk 2 on rank 0 lacks rank 3"]),
         (chunk_out_of_bounds, ["rank 0 step 1", "Send(chunks=4, to=1)", "chunk 4 of 4"]),
         (rank_out_of_bounds, ["rank 0 step 1", "Send(chunks=3, to=4)", "a rank outside 0..3"]),

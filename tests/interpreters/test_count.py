@@ -51,7 +51,10 @@ def test_what_a_step_sends_and_reduces_into_is_staged():
     exchange = [[(Send(c, 1 - r), Reduce(2, 1 - r))] for r, c in ((0, 2), (1, 2))]
     assert [rank.staged for rank in counted(*exchange).ranks] == [11, 11]
     # Of two messages in the step only one is of a chunk that it reduces into.
-    aside = [[(Send(0, 1 - r), Copy(2, 1 - r), Send(1, 1 - r), Reduce(1, 1 - r))] for r in (0, 1)]
+    aside = [
+        [(Send(2 * r, 1 - r), Copy(2 - 2 * r, 1 - r), Send(1, 1 - r), Reduce(1, 1 - r))]
+        for r in (0, 1)
+    ]
     assert [rank.staged for rank in counted(*aside).ranks] == [7, 7]
 
 

@@ -120,3 +120,9 @@ def test_nodes_root_and_helpers_are_drawn():
 def test_what_cannot_be_played_cannot_be_drawn():
     with pytest.raises(ScheduleError):
         draw(from_steps("reduce", [[(Reduce(0, 1),)], []], 1))
+
+
+def test_steps_in_which_nothing_is_sent_are_not_counted_as_messages():
+    """All send once; then each merges what has come, within itself."""
+    last = draw(program("all_reduce", "one_shot", 4)).splitlines()[-2]
+    assert last == "Done after 2 steps; no rank sends or receives in more than 1."

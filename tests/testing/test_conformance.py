@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import time
+from pathlib import Path
+
 import pytest
 
 from broken_exchanges import Broken, BrokenExchanges
@@ -50,6 +54,32 @@ def test_broken_transports_are_found(broken, check, size, monkeypatch):
 def test_the_wrapper_itself_breaks_nothing(name):
     for wrap in (Broken, BrokenExchanges):
         spawn(3, lambda comm, wrap=wrap: KIT[name](wrap(comm.transport)))
+
+
+def test_a_wait_without_an_end_is_told_on_standard_error(monkeypatch, capfd):
+    """It cannot be ended, but who looks on learns what hangs."""
+    monkeypatch.setattr(conformance.talking, "PATIENCE", 0.05)
+    assert conformance.talking.raised(lambda: time.sleep(0.4), "a wait of 0.2 s") is None
+    said = capfd.readouterr().err
+    assert said == "a wait of 0.2 s is not over after 0.1 s: the transport ignores timeouts\n"
+
+
+def test_what_came_changed_is_told_with_the_first_byte():
+    def check(comm):
+        came = conformance.talking.message(1 - comm.rank, comm.rank, 3, 10)
+        came[7:] ^= 1
+        conformance.talking.require_message(comm.transport, came, 1 - comm.rank, 3, 10)
+
+    words = "message 3 of 10 bytes from rank . to rank . came with 3 other bytes, .* byte 7"
+    with pytest.raises(AssertionError, match=words):
+        spawn(2, check)
+
+
+def test_the_kit_does_not_stand_on_assert_statements():
+    """They are gone under ``python -O``, and every transport would pass."""
+    for each in Path(conformance.__file__).parent.glob("*.py"):
+        nodes = ast.walk(ast.parse(each.read_text()))
+        assert not any(isinstance(node, ast.Assert) for node in nodes)
 
 
 def test_every_check_finds_something():

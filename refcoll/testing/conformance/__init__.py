@@ -8,7 +8,8 @@ transport; it raises AssertionError, or what the transport raises, where a promi
 
 Run it on N ranks of your transport, for several N; ``SPARE_CHECKS`` leave the transport
 useless and want a fresh one each.  Views are of the transport's own ``arrays``, and what is
-looked at is a copy on the host.
+looked at is a copy on the host.  A wait that ignores its timeout holds a check up for ever, after
+a word on standard error: let them run under a time limit of your own.
 """
 
 from refcoll.testing.conformance.delivering import (
@@ -36,10 +37,13 @@ from refcoll.testing.conformance.lending import (
     moves_its_own_memory,
 )
 from refcoll.testing.conformance.refusing import (
+    blames_who_keeps_silent,
+    ends_a_release_in_time,
     notices_unclaimed_messages,
     reports_silence,
     reports_wrong_sizes,
     tells_all_of_a_failure,
+    tells_parts_of_a_failure,
 )
 from refcoll.testing.conformance.talking import Check
 
@@ -67,8 +71,11 @@ CHECKS: tuple[Check, ...] = (
 )
 SPARE_CHECKS: tuple[Check, ...] = (
     reports_silence,
+    blames_who_keeps_silent,
+    ends_a_release_in_time,
     reports_wrong_sizes,
     notices_unclaimed_messages,
     tells_all_of_a_failure,
+    tells_parts_of_a_failure,
 )
 """These break the transport, so each wants one of its own."""

@@ -7,13 +7,14 @@ import numpy as np
 from refcoll.testing.conformance.talking import (
     LARGE,
     filled,
-    message,
     needs,
     next_rank,
     outgoing,
     previous_rank,
     read,
     release,
+    require,
+    require_message,
     run,
     wait,
     write,
@@ -23,28 +24,28 @@ from refcoll.transport import Incoming, Outgoing, Transport
 
 def delivers_to_everyone(transport: Transport) -> None:
     """All pairs at once, of several lengths, none included: whole and unchanged."""
-    me, others = transport.rank, [r for r in range(transport.size) if r != transport.rank]
+    others = [r for r in range(transport.size) if r != transport.rank]
     for nbytes in (0, 1, 7, 4096, 65_537):
         sends = [outgoing(transport, other, 0, nbytes) for other in others]
         receives = [Incoming(nbytes, other) for other in others]
         for other, came in zip(others, run(transport, sends, receives, 1), strict=True):
-            assert np.array_equal(came, message(other, me, 0, nbytes)), (other, nbytes)
+            require_message(transport, came, other, 0, nbytes)
 
 
 @needs(2)
 def keeps_order(transport: Transport) -> None:
     """The k-th message meets the k-th receive, even where all have one length."""
-    me, right, left = transport.rank, next_rank(transport), previous_rank(transport)
+    right, left = next_rank(transport), previous_rank(transport)
     sends = [outgoing(transport, right, k, 64) for k in range(20)]
     receives = [Incoming(64, left) for _ in range(20)]
     for k, came in enumerate(run(transport, sends, receives, 1)):
-        assert np.array_equal(came, message(left, me, k, 64)), k
+        require_message(transport, came, left, k, 64)
 
 
 @needs(2)
 def keeps_channels_apart(transport: Transport) -> None:
     """Messages of two exchanges under way do not mix, whichever is waited for first."""
-    me, right, left = transport.rank, next_rank(transport), previous_rank(transport)
+    right, left = next_rank(transport), previous_rank(transport)
     exchanges = [
         transport.prepare([outgoing(transport, right, k, 100)], [Incoming(100, left)], channel=k)
         for k in (1, 2)
@@ -53,27 +54,27 @@ def keeps_channels_apart(transport: Transport) -> None:
         exchange.start()
     for k in (2, 1):
         came = read(transport, wait(exchanges[k - 1], 0))
-        assert np.array_equal(came, message(left, me, k, 100)), k
+        require_message(transport, came, left, k, 100)
     for exchange in exchanges:
         release(exchange)
 
 
 def passes_many_at_once(transport: Transport) -> None:
     """Hundreds of messages to everyone in one exchange, and none waits for another's end."""
-    me, others = transport.rank, [r for r in range(transport.size) if r != transport.rank]
+    others = [r for r in range(transport.size) if r != transport.rank]
     each = range(100)
     sends = [outgoing(transport, other, k, 3000) for k in each for other in others]
     receives = [Incoming(3000, other) for k in each for other in others]
     came = iter(run(transport, sends, receives, 1))
     for k in each:
         for other in others:
-            assert np.array_equal(next(came), message(other, me, k, 3000)), (other, k)
+            require_message(transport, next(came), other, k, 3000)
 
 
 @needs(2)
 def holds_back_other_channels(transport: Transport) -> None:
     """Long and many messages of one channel may lie about while another is waited for."""
-    me, right, left = transport.rank, next_rank(transport), previous_rank(transport)
+    right, left = next_rank(transport), previous_rank(transport)
     for nbytes, many in ((100, 50), (LARGE, 2)):
         exchanges = [
             transport.prepare(
@@ -88,7 +89,7 @@ def holds_back_other_channels(transport: Transport) -> None:
         for k in (3, 1, 2):
             for i in range(many):
                 came = read(transport, wait(exchanges[k - 1], i))
-                assert np.array_equal(came, message(left, me, 50 * k + i, nbytes)), (k, i)
+                require_message(transport, came, left, 50 * k + i, nbytes)
         for exchange in exchanges:
             release(exchange)
 
@@ -104,16 +105,17 @@ def restarts(transport: Transport) -> None:
         exchange.start()
         wait(exchange, 0)
         release(exchange)
-        assert np.all(read(transport, room) == (number + left) % 256), number
+        right_now = np.all(read(transport, room) == (number + left) % 256)
+        require(right_now, f"round {number} brought other bytes than rank {left} then had")
 
 
 @needs(2)
 def moves_large_messages_both_ways(transport: Transport) -> None:
     """All start, then all wait: no rank's send depends on another's having finished."""
-    me, right, left = transport.rank, next_rank(transport), previous_rank(transport)
+    right, left = next_rank(transport), previous_rank(transport)
     sends = [outgoing(transport, right, 0, LARGE)]
     (came,) = run(transport, sends, [Incoming(LARGE, left)], 1)
-    assert np.array_equal(came, message(left, me, 0, LARGE))
+    require_message(transport, came, left, 0, LARGE)
 
 
 @needs(2)
@@ -128,9 +130,11 @@ def counts_what_came(transport: Transport) -> None:
     exchange.start()
     for index in range(2):
         wait(exchange, index)
-    assert [exchange.received(index) for index in range(2)] == [33, 0]
+    counted = [exchange.received(index) for index in range(2)]
+    require(counted == [33, 0], f"33 and 0 bytes came, and received() says {counted}")
     release(exchange)
-    assert transport.unclaimed(1) == 0
+    left_over = transport.unclaimed(1)
+    require(left_over == 0, f"nothing is left over, and unclaimed() says {left_over}")
 
 
 @needs(3)
@@ -152,4 +156,4 @@ def takes_what_it_is_not_waiting_for(transport: Transport) -> None:
         elif transport.rank == 1:
             receives = [Incoming(8, 2), *[Incoming(nbytes, 0)] * many]
             _, *came = run(transport, [], receives, 1)
-            assert all(np.all(each == 7) for each in came)
+            require(all(np.all(each == 7) for each in came), "other bytes came than were sent")

@@ -16,6 +16,8 @@ from refcoll.testing.conformance.talking import (
     previous_rank,
     read,
     release,
+    require,
+    require_message,
     run,
     wait,
     write,
@@ -26,14 +28,14 @@ from refcoll.transport import Incoming, Outgoing, Transport
 @needs(2)
 def lands_in_views(transport: Transport) -> None:
     """A receive with a view fills it, and nothing beside it; others leave it alone."""
-    me, right, left = transport.rank, next_rank(transport), previous_rank(transport)
+    right, left = next_rank(transport), previous_rank(transport)
     landing = filled(transport, 120, 255)
     sends, receives = [outgoing(transport, right, 0, 100)], [Incoming(100, left, landing[10:110])]
     run(transport, sends, receives, 1)
     room = read(transport, landing)
-    assert np.array_equal(room[10:110], message(left, me, 0, 100))
-    assert np.all(room[:10] == 255)
-    assert np.all(room[110:] == 255)
+    require_message(transport, room[10:110], left, 0, 100)
+    untouched = np.all(room[:10] == 255) and np.all(room[110:] == 255)
+    require(untouched, "a receive has written beside its view")
 
 
 @needs(2)
@@ -48,10 +50,10 @@ def lends_until_the_next_call(transport: Transport) -> None:
         exchange.start()
         lent = wait(exchange, 0)
         time.sleep(0.002 * me)
-        assert np.array_equal(read(transport, lent), message(left, me, number, 10_000)), number
+        require_message(transport, read(transport, lent), left, number, 10_000)
         lent = wait(exchange, 1)
         time.sleep(0.002 * me)
-        assert np.array_equal(read(transport, lent), message(left, me, 9, 10_000)), number
+        require_message(transport, read(transport, lent), left, 9, 10_000)
         release(exchange)
         write(transport, mine, 0)
 
@@ -64,8 +66,8 @@ def lends_in_a_dtype(transport: Transport) -> None:
     send = Outgoing(mine, next_rank(transport))
     receive = Incoming(values.nbytes, previous_rank(transport), dtype=values.dtype)
     (came,) = run(transport, [send], [receive], 1)
-    assert came.dtype == values.dtype
-    assert np.array_equal(came, values + previous_rank(transport))
+    require(came.dtype == values.dtype, f"{values.dtype} was asked for, and {came.dtype} is lent")
+    require(np.array_equal(came, values + previous_rank(transport)), "other values are lent")
 
 
 @needs(2)
@@ -82,7 +84,7 @@ def keeps_what_changes(transport: Transport) -> None:
             write(transport, mine, 255)
             for index in range(3):
                 came = read(transport, wait(exchange, index))
-                assert np.array_equal(came, message(left, me, number, nbytes)), (nbytes, index)
+                require_message(transport, came, left, number, nbytes)
             release(exchange)
 
 
@@ -92,8 +94,9 @@ def gives_memory(transport: Transport) -> None:
         one, other = transport.empty(nbytes), transport.empty(nbytes)
         write(transport, one, 1)
         write(transport, other, 2)
-        assert np.all(read(transport, one) == 1)
-    assert transport.empty(0).nbytes == 0
+        require(np.all(read(transport, one) == 1), "two calls of empty() give the same memory")
+    none = transport.empty(0).nbytes
+    require(none == 0, f"empty(0) gives {none} bytes")
 
 
 @needs(2)
@@ -115,4 +118,4 @@ def moves_its_own_memory(transport: Transport) -> None:
                 wait(exchange, index)
             release(exchange)
             write(transport, mine, 0)
-            assert np.array_equal(read(transport, room), message(left, me, number + again, LARGE))
+            require_message(transport, read(transport, room), left, number + again, LARGE)

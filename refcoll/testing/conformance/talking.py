@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -46,6 +48,25 @@ def message(source: int, to: int, number: int, nbytes: int) -> Bytes:
     """Bytes that tell who sent them to whom, as which message."""
     start = source * 89 + to * 31 + number * 7
     return np.tile(np.roll(_CYCLE, -start), -(-nbytes // _CYCLE.size))[:nbytes]
+
+
+def require(holds: object, said: str) -> None:
+    """Raise AssertionError with these words unless it holds, under ``python -O`` too."""
+    if not holds:
+        raise AssertionError(said)
+
+
+def require_message(
+    transport: Transport, came: Array, source: int, number: int, nbytes: int
+) -> None:
+    """Raise AssertionError unless that message of ``source`` to this rank has come, unchanged."""
+    which = f"message {number} of {nbytes} bytes from rank {source} to rank {transport.rank}"
+    require(came.nbytes == nbytes, f"{which} came with {came.nbytes} bytes")
+    differing = np.flatnonzero(came != message(source, transport.rank, number, nbytes))
+    if differing.size:
+        raise AssertionError(
+            f"{which} came with {differing.size} other bytes, the first of them byte {differing[0]}"
+        )
 
 
 def outgoing(transport: Transport, to: int, number: int, nbytes: int) -> Outgoing:
@@ -109,8 +130,23 @@ def refusal(exchange: Exchange, timeout: float | None = None) -> str:
 
 def error_of(exchange: Exchange, timeout: float | None = None) -> TransportError | None:
     """What the exchange's first wait raises."""
+    limit = PATIENCE if timeout is None else timeout
+    return raised(lambda: exchange.wait(0, limit), f"a wait with a timeout of {limit:g} s")
+
+
+def raised(call: Callable[[], object], what: str) -> TransportError | None:
+    """What the call raises.
+
+    Nobody can end one that ignores its timeout, but standard error is told of it.
+    """
+    said = f"{what} is not over after {2 * PATIENCE:g} s: the transport ignores timeouts"
+    bell = threading.Timer(2 * PATIENCE, lambda: print(said, file=sys.stderr, flush=True))
+    bell.daemon = True
+    bell.start()
     try:
-        exchange.wait(0, PATIENCE if timeout is None else timeout)
+        call()
     except TransportError as error:
         return error
+    finally:
+        bell.cancel()
     return None
