@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -17,22 +18,22 @@ from refcoll.interpreters.count import count
 from refcoll.registry import CHECKED, algorithms, program
 from refcoll.topology import Topology
 
-_HEADER = (
-    "collective", "algorithm", "steps", "depth", "rounds", "sent", "received", "time", "optimal",
-    "order", "checked", "defined for", "options", "also known as", "source",
+_COSTS = (
+    "steps", "depth", "rounds", "sent", "received", "optimal", "order", "checked", "defined for",
 )  # fmt: skip
-
+_TIMES = ("options", "time")
+_NAMES = ("also known as", "source")
 
 _LEGEND = f"""
 steps, sent, received   of the rank that does most; S is the whole vector; <= is an upper bound
 depth, rounds           messages that wait for one another; the same at one out and one in a round
-time                    for any N > 1, on several ports: alpha a message, beta a byte moved, gamma a
-                        byte merged; refcoll count says what the letters mean
 optimal                 in bytes (bandwidth), in rounds (latency), or both, here; for which N and
                         options else: see --json
 order                   kept: the operator need not commute (rooted: for root 0)
 checked                 proved for every N, and any nodes, by Coq (proofs/README.md; rooted: for
                         root 0), or tested to N = {CHECKED}
+time                    for any N > 1, on several ports: alpha a message, beta a byte moved, gamma a
+                        byte merged; refcoll count says what the letters mean
 A+B                     any reduce_scatter A, then any all_gather B, is an all_reduce too"""
 
 
@@ -42,7 +43,7 @@ def list_algorithms(
     nodes: NodeShape = None,
     json: Json = None,
 ) -> None:
-    """List the algorithms: cost on N ranks, other libraries' names, and sources.
+    """List the algorithms: cost on N ranks, time in closed form, other libraries' names, sources.
 
     sent, received and least are the most that one rank sends and receives, and what some
     rank must in any schedule, in units of the vector's size S.
@@ -52,9 +53,22 @@ def list_algorithms(
     where = parsed_nodes(nodes, ranks)
     rows = [_row(each, ranks, where) for each in algorithms(collective)]
     if str(json) != "-":
-        console().print(table(f"Algorithms on {ranks} ranks", _HEADER, [_cells(r) for r in rows]))
-        print(_LEGEND)
+        _print(ranks, rows, ("collective", "algorithm") if collective is None else ("algorithm",))
     write_json(json, {"ranks": ranks, "algorithms": rows})
+
+
+def _print(ranks: int, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+    """Three tables, each of which fits into most terminals, and what their columns mean."""
+    cells = [_cells(row) for row in rows]
+    titles = {
+        f"On {ranks} ranks": _COSTS,
+        "\nTheir time": _TIMES,
+        "\nIn other libraries, and sources": _NAMES,
+    }
+    for title, columns in titles.items():
+        header = (*names, *columns)
+        console().print(table(title, header, [[each[key] for key in header] for each in cells]))
+    print(_LEGEND)
 
 
 def _row(algorithm: Algorithm, ranks: int, where: Topology | None) -> dict[str, Any]:
@@ -117,18 +131,27 @@ def _time(row: dict[str, Any]) -> str:
     return f"<= {time}" if exact == NEVER.said else f"<= {time} (= for {exact})"
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: dict[str, Any]) -> dict[str, str]:
     def number(key: str, unit: str = "") -> str:
         if row[key] is None:
             return "-"
         return f"{'<= ' if key in row['bounds'] else ''}{row[key]:.4g}{unit}"
 
     known = row["also_known_as"].items()
-    return [
-        row["collective"], row["algorithm"], number("steps"), number("depth"), number("rounds"),
-        number("sent", " S"), number("received", " S"), _time(row),
-        " ".join(row["optimal"] or ["-"]), _order(row),
-        "proved" if row["proved"] else f"to N = {CHECKED}", row["sizes"],
-        " ".join(row["options"]) or "-",
-        "; ".join(f"{library} {name}" for library, name in known) or "-", row["source"],
-    ]  # fmt: skip
+    return {
+        "collective": row["collective"],
+        "algorithm": row["algorithm"],
+        "steps": number("steps"),
+        "depth": number("depth"),
+        "rounds": number("rounds"),
+        "sent": number("sent", " S"),
+        "received": number("received", " S"),
+        "optimal": " ".join(row["optimal"] or ["-"]),
+        "order": _order(row),
+        "checked": "proved" if row["proved"] else f"to N = {CHECKED}",
+        "defined for": row["sizes"],
+        "options": " ".join(row["options"]) or "-",
+        "time": _time(row),
+        "also known as": "; ".join(f"{library} {name}" for library, name in known) or "-",
+        "source": row["source"],
+    }

@@ -29,7 +29,7 @@ def table(title: str | None, header: Sequence[str], rows: Sequence[Sequence[str]
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(header):
         cells = [row[place] for row in rows if row[place] != "-"]
-        numeric = bool(cells) and all(cell[:1].isdigit() for cell in cells)
+        numeric = bool(cells) and all(cell.removeprefix("<= ")[:1].isdigit() for cell in cells)
         made.add_column(name, justify="right" if numeric else "left", no_wrap=True)
     for row in rows:
         made.add_row(*row)

@@ -46,11 +46,25 @@ def test_list_shows_everything_whole(refcoll, monkeypatch, columns):
         assert each.source in run.out
 
 
+@pytest.mark.parametrize("chosen", [[], ["all_reduce"]])
+def test_list_fits_into_a_terminal(refcoll, chosen):
+    """All but the longest formulas, in 140 columns, or 175 where collectives are named."""
+    lines = refcoll("list", *chosen).out.splitlines()
+    costs, times, names = (
+        place for place, line in enumerate(lines) if line.split()[1:2] == ["algorithm"]
+        or line.startswith("algorithm ")
+    )  # fmt: skip
+    assert costs < times < names
+    assert max(len(line.rstrip()) for line in lines[:times] + lines[names:]) <= (
+        140 if chosen else 175
+    )
+
+
 def test_list_says_what_is_proved_for_every_n(refcoll, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     lines = refcoll("list", "all_reduce").out.splitlines()
-    (ring,) = (line for line in lines if " ring " in line)
-    (bine,) = (line for line in lines if " bine " in line)
+    ring, _, _ = (line for line in lines if line.startswith("ring "))
+    bine, _, _ = (line for line in lines if line.startswith("bine "))
     assert "proved" in ring
     assert "to N = 64" in bine
 
