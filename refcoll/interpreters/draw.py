@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from refcoll.interpreters.count import count
 from refcoll.interpreters.fitting import require_fit
-from refcoll.interpreters.story import ONE_DIGIT, SHOWN, Story, name_of, numbers
+from refcoll.interpreters.story import SHOWN, Story, contributors, name_of, numbers
 from refcoll.interpreters.table import table
 from refcoll.programs import Program, require_program
 from refcoll.schedule import Copy, Reduce, Send
@@ -86,7 +86,6 @@ def _symbols(program: Program) -> Iterator[str]:
     """The notation, as far as this program needs it."""
     used = {type(a) for graph in program.graphs for node in graph for a in node.actions}
     a = name_of(0, program)
-    together = "01" if program.ranks <= ONE_DIGIT else "0,1"
     if program.collective.transposes:
         yield f"  {a}:{a}0     in place {a} lies chunk {a} of rank 0's vector"
     else:
@@ -96,6 +95,7 @@ def _symbols(program: Program) -> Iterator[str]:
         name = name_of(area * program.chunks, program)
         yield f"  {name:<8} place {a} of area {area}, which is {what}"
     if Reduce in used:
+        together = contributors([0, 1], program)
         yield f"  {a}:{together:<6} what the ranks 0 and 1 had in chunk {a}, merged (summed, say)"
     yield f"  {name_of(program.result_area * program.chunks, program) + '*':<8} finished"
     if Send in used:

@@ -12,12 +12,13 @@ from refcoll.interpreters.expression import Expression
 from refcoll.interpreters.replay import Symbols, replay
 from refcoll.programs import Program
 from refcoll.schedule import Action, Chunks, Copy, Send, indices, remote
+from refcoll.words import spans
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SHOWN = 16
 """Chunks, or links, that a sentence names."""
-ONE_DIGIT = 10
-"""Up to so many ranks are written without commas between them."""
+_ONE_DIGIT = 10
+"""Up to so many ranks are written side by side, more as spans."""
 
 
 class Story:
@@ -48,9 +49,8 @@ class Story:
         right_chunk = value.chunk == program.origin(rank, chunk)
         if wanted is not None and right_chunk and held == sorted(wanted):
             return "*"
-        between = "" if program.ranks <= ONE_DIGIT else ","
         which = name_of(value.chunk, program) if program.collective.transposes else ""
-        return f":{which}" + between.join(str(who) for who in held)
+        return f":{which}{contributors(held, program)}"
 
     def finished(self) -> str:
         """Which chunks are finished where by now, in a sentence; empty where too many are."""
@@ -104,6 +104,13 @@ def name_of(chunk: int, program: Program) -> str:
     area, place = divmod(chunk, program.chunks)
     letter = _LETTERS[place] if program.chunks <= len(_LETTERS) else f"c{place}"
     return letter + "'" * area
+
+
+def contributors(ranks: Sequence[int], program: Program) -> str:
+    """As in "0125" or, where ranks may have two digits, "0-2,5"."""
+    if program.ranks <= _ONE_DIGIT:
+        return "".join(map(str, ranks))
+    return spans(ranks).replace(" ", "")
 
 
 def _block(title: str, cells: Sequence[Sequence[str]]) -> list[list[str]]:

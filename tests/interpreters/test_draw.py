@@ -109,6 +109,14 @@ def test_more_ranks_and_chunks_than_digits_and_letters(size):
     assert drawn == (size - 1) * size
 
 
+def test_of_many_ranks_contributors_are_spans():
+    """After step s of a ring, rank r has chunk r - s - 1 of the ranks r - s to r."""
+    drawing = draw(program("reduce_scatter", "ring", 12))
+    assert "a:1-4" in column(drawing, 4)
+    assert "i:0,9-11" in column(drawing, 0)
+    assert "a:0-1 " in drawing  # the legend
+
+
 def test_nodes_root_and_helpers_are_drawn():
     rails = program("all_reduce", "hierarchical_rails", 5, nodes=node_shape((3, 2)))
     assert "rank 4" in draw(rails)
