@@ -57,11 +57,6 @@ class Waits:
         self.now.append(wait)
         self.in_vain = None
 
-    def give_up(self, wait: Wait) -> None:
-        """The rank does so no longer; others who ask find it in one place or the other."""
-        self.in_vain = wait
-        self.now.remove(wait)
-
 
 @dataclass(eq=False)
 class Desk:

@@ -43,13 +43,10 @@ class Waiting:
         try:
             self._until(condition, wait, timeout)
         except TransportError:
-            self._desk.gave_up = wait  # others may ask why we do not go on
-            waits.give_up(wait)
+            self._desk.gave_up = waits.in_vain = wait  # others may ask why we do not go on
             raise
-        except BaseException:
-            waits.now.remove(wait)
-            raise
-        waits.now.remove(wait)
+        finally:
+            waits.now.remove(wait)  # last, so that who asks finds it in one place or the other
 
     def _until(self, condition: Callable[[], bool], wait: Wait, timeout: float) -> None:
         started = time.monotonic()
