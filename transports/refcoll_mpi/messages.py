@@ -39,7 +39,7 @@ class Isend:
             raise self._failed(error) from error
 
     def _failed(self, error: MPI.Exception) -> TransportError:
-        return TransportError(f"MPI failed sending to rank {self._to}: {error.Get_error_string()}")
+        return _translated(error, f"sending to rank {self._to}")
 
 
 class Irecv:
@@ -96,6 +96,8 @@ class Irecv:
         )
 
     def _failed(self, error: MPI.Exception) -> TransportError:
-        return TransportError(
-            f"MPI failed receiving from rank {self.source}: {error.Get_error_string()}"
-        )
+        return _translated(error, f"receiving from rank {self.source}")
+
+
+def _translated(error: MPI.Exception, doing: str) -> TransportError:
+    return TransportError(f"MPI failed {doing}: {error.Get_error_string()}")
