@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from refcoll.cli.judge_heir import Heir
 from refcoll.cli.judge_replay import replay
 from refcoll.cli.judge_report import Telling, said_once
-from refcoll.cli.judge_trial import Case, Trial
+from refcoll.cli.judge_trial import PATIENCE, Case, Trial
 from refcoll.errors import ArgumentError
 from refcoll.launching import launched_rank
 from refcoll.oracle.implementation import Factory, Implementation, named
@@ -22,7 +22,6 @@ from refcoll.oracle.watchdog import LastResort
 if TYPE_CHECKING:
     from refcoll.oracle.processes import Jury
 
-_PATIENCE = 2.0
 _LATER = 4
 """After so many times the limit, ranks whose Python stands still end by themselves: the others,
 if they can, have ended the job before."""
@@ -40,7 +39,7 @@ def in_a_job(trial: Trial, prepare: Callable[[], Case], telling: Telling) -> boo
     with Jury(
         seed=trial.seed, timeout=trial.timeout,
         on_judgement=telling.judged, on_hang=partial(_hung, trial, telling),
-        last_resort=LastResort(_LATER * trial.timeout + _PATIENCE),
+        last_resort=LastResort(_LATER * trial.timeout + PATIENCE),
     ) as jury:  # fmt: skip
         telling.show = jury.comm.rank == 0
         make, case, made = _begun(jury, trial, asked, error)

@@ -8,7 +8,7 @@ from typing import Any
 
 from refcoll.cli.judge_replay import replay
 from refcoll.cli.judge_report import Telling
-from refcoll.cli.judge_trial import Prepare, Trial
+from refcoll.cli.judge_trial import PATIENCE, Prepare, Trial
 from refcoll.errors import ArgumentError
 from refcoll.oracle.apart import Say, apart
 from refcoll.oracle.calls import Call
@@ -20,8 +20,6 @@ from refcoll.oracle.making import NotMadeError
 from refcoll.oracle.watchdog import LastResort
 
 _RANKS = 4
-_PATIENCE = 2.0
-"""Seconds: how long a rank waits, on threads, for others that are in the same call."""
 
 
 def on_threads(trial: Trial, prepare: Prepare, telling: Telling) -> bool:
@@ -59,9 +57,9 @@ def _judge(trial: Trial, size: int, calls: Sequence[Call], say: Say) -> None:
         )
     in_process(
         make, size, calls,
-        seed=trial.seed, timeout=min(trial.timeout / 2, _PATIENCE), limit=trial.timeout,
+        seed=trial.seed, timeout=min(trial.timeout / 2, PATIENCE), limit=trial.timeout,
         on_judgement=say, on_made=lambda made: say(named(made)),
-        last_resort=LastResort(trial.timeout + _PATIENCE),
+        last_resort=LastResort(trial.timeout + PATIENCE),
     )  # fmt: skip
 
 

@@ -16,6 +16,10 @@ from refcoll.oracle.reporting.setting import Setting
 from refcoll.oracle.xfails import Xfails
 from refcoll.registry import algorithms
 
+PATIENCE = 2.0
+"""Seconds: how long ranks wait for others that are in the same call, at most, and how much later
+than its limit a call is ended by force."""
+
 
 @dataclass(frozen=True)
 class Case:

@@ -34,7 +34,8 @@ def require_memory(comm: Communicator, nbytes: int) -> None:
 
 
 def free_memory() -> int:
-    """Bytes that processes here may still take, as far as the machine, or a container, says."""
+    """Bytes that processes here may still take: no more than the machine has free, and than a
+    container's limit (of which some may be taken)."""
     limits = [_first_number(Path(name)) for name in _LIMITS]
     return min([_available(), *(each for each in limits if each is not None)])
 
